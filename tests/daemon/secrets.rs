@@ -83,7 +83,7 @@ impl Canary {
             all.push(bytes.iter().map(hex).collect());
         }
         for shift in 0..3 {
-            // In a longer text, the first and last characters also encode neighbouring bytes.
+            // In a longer text, the first and last characters also encode neighboring bytes.
             let shifted = [&vec![0; shift][..], bytes].concat();
             let text = base64(&shifted, b"+/");
             let inner = &text[(shift * 8).div_ceil(6)..text.len() - 6];

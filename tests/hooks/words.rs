@@ -65,7 +65,9 @@ fn the_user_is_told_what_is_known_and_what_is_new() {
     assert!(daemon.client().post("/v1/memories", &body).status < 300);
     let told = greeting(&agent, "startup").unwrap();
     assert!(
-        told.starts_with("bethink: 2 memories for this project; new since the last session: "),
+        told.starts_with(
+            "bethink: 2 memories for this project; new or changed since the last session: "
+        ),
         "{told}"
     );
     assert_eq!(greeting(&agent, "compact"), None);

@@ -14,7 +14,7 @@ pub enum CandidateState {
     Dropped,
 }
 
-/// A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it.
+/// A statement by the user that may be worth remembering. It is not recalled until it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Candidate {
     pub id: Uuid,

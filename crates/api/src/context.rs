@@ -108,7 +108,7 @@ pub struct Thresholds {
     pub effective: u64,
     /// From this size of the prompt, the level is `warning`.
     pub warning: u64,
-    /// From this size, the session is compacted automatically.
+    /// From this size, the session is compacted automatically, if that is turned on.
     pub auto: u64,
     /// From this size, no prompt is returned without a compaction.
     pub blocking: u64,

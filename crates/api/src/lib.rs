@@ -1,6 +1,6 @@
 //! The wire types of the HTTP API, shared by the daemon and every client.
 //!
-//! This crate only describes JSON, without behaviour or transport. Field names are a public contract: fields may be
+//! This crate only describes JSON, without behavior or transport. Field names are a public contract: fields may be
 //! added, but none is renamed.
 //!
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number

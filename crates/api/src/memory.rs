@@ -147,7 +147,7 @@ pub struct Memory {
     /// Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
-    /// When the file was last written, as RFC 3339.
+    /// When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file.
     pub modified: String,
     pub bytes: u64,
     /// ETag of the file, for the header `If-Match` of the next write.
@@ -164,11 +164,11 @@ pub struct Memory {
 /// Where a memory was learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemorySource {
-    /// ID of the session.
+    /// ID of the session; empty if it was not learned in one.
     pub session: String,
     /// Message positions, such as `12` or `12-14`.
     pub messages: Vec<String>,
-    /// How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` another program.
+    /// How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` and a program's name.
     pub strategy: String,
     /// When the memory was learned, as RFC 3339.
     pub time: String,

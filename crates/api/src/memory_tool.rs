@@ -9,7 +9,7 @@ use uuid::Uuid;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryToolCall {
     pub project_dir: String,
-    /// The tool input as the model sent it: `{"command": "view", "path": "/memories"}`.
+    /// The tool input as the model sent it, such as `{"command": "view", "path": "/memories"}`.
     #[schema(value_type = Object)]
     pub input: Value,
     /// The session in which it was called.

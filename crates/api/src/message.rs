@@ -104,7 +104,7 @@ pub struct TextQuery {
     pub lines: Option<String>,
 }
 
-/// The messages that a summary replaces, or only those that one line of the summary is about.
+/// The messages that a summary replaces, or only those that match a query.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Expanded {
     pub messages: Vec<HistoryMessage>,
@@ -115,7 +115,7 @@ pub struct Expanded {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExpandQuery {
-    /// A line of the summary or text: return only the messages that it is about
+    /// Only messages that match these words; for a line of the summary or text, those that the line refers to
     pub q: Option<String>,
     /// Maximum number of entries
     #[param(value_type = Option<u64>)]

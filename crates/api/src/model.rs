@@ -14,7 +14,7 @@ pub struct ModelState {
     /// Name of the model; absent if each session's own model is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Name of the model for notes, if it is a different one.
+    /// Name of the model for notes and recall, if it is a different one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub small_name: Option<String>,
     /// Scheme, host and port to which the key and conversations are sent.
@@ -101,7 +101,7 @@ pub struct ModelProblem {
 /// bethink's own model calls and what they cost. Calls of deleted sessions are included.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
-    /// One row for each purpose and model, newest call first. With `by=session`, or for one session, also one for each
+    /// One row for each purpose and model, newest call first. With `by=session`, or for one session, rows are also split by
     /// session.
     pub rows: Vec<UsageRow>,
     /// There are more rows than were returned. The totals include all rows.
@@ -173,7 +173,7 @@ pub struct UsageQuery {
     pub session: Option<Uuid>,
     /// Only calls from this time on: RFC 3339 or a date
     pub since: Option<String>,
-    /// `session`: one row for each session
+    /// `session`: split the rows by session
     #[param(inline)]
     pub by: Option<UsageBy>,
 }

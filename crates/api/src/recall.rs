@@ -76,7 +76,7 @@ pub struct RecalledMemory {
     pub kind: Option<MemoryKind>,
     /// The memory's age, in words.
     pub age: String,
-    /// When the file was last written, as RFC 3339.
+    /// When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file.
     pub modified: String,
     /// Whether the memory fits the question. The sure ones are first.
     pub certainty: RecallCertainty,
@@ -149,7 +149,7 @@ pub struct RecallProblem {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecallWhy {
     pub by: Strategy,
-    /// Words of the query that the topic contains, in index form, most significant first.
+    /// Words of the query that the topic contains, most significant first.
     pub terms: Vec<RecallTerm>,
     /// Score from matching words only.
     pub score: f64,
@@ -161,7 +161,7 @@ pub struct RecallWhy {
 /// A word, and the parts of the topic that contain it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallTerm {
-    /// The word, in index form.
+    /// The word as the index stores it: in lower case and stemmed.
     pub term: String,
     pub fields: Vec<TopicField>,
 }

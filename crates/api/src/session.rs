@@ -28,7 +28,7 @@ pub struct CreateSession {
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The main session, if this one belongs to a subagent.
+    /// The session that starts this one as a subagent or an exploration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Session {
     pub project_dir: String,
     pub title: Option<String>,
     pub tags: Vec<String>,
-    /// The session that this one was forked from, or the main session if this one belongs to a subagent.
+    /// The session that this one was forked from, or that started it as a subagent or an exploration.
     pub parent: Option<Uuid>,
     /// For a fork, the last message that it shares with its parent.
     pub forked_at_seq: Option<u64>,

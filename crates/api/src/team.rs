@@ -42,7 +42,7 @@ pub struct TeamStatus {
     /// Files that must not be shared in their current state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<TeamBlocked>,
-    /// Other people's files that were not pulled because of their contents. Each is reported once.
+    /// Other people's files that were not pulled because of their contents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<TeamBlocked>,
     /// Topics that have several versions, until a person chooses one.

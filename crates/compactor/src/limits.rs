@@ -1,4 +1,4 @@
-//! Limits of compactions. The defaults of [`CompactLimits`] are the specification's (section 4).
+//! Limits of compactions.
 
 /// Budgets of a compaction, in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

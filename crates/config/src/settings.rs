@@ -120,15 +120,15 @@ settings! {
         /// without a token, and a quarter as many may use the socket: together three quarters of the usual limit of
         /// file descriptors (1,024), so that files can still be opened.
         max_connections: Whole(1, 65_536) = 512,
-        /// A local client sends its headers at once, so one that takes longer is stuck.
+        /// Maximum time for the headers of a request, and for which a connection may be idle. A local client sends its
+        /// headers at once, so one that takes longer is stuck.
         header_timeout_ms: Whole(100, DAY_MS) = 10_000,
         /// How long open requests may take after a stop. Service managers kill a process after ten seconds at the
         /// earliest; the rest of that time is for closing the store.
         drain_ms: Whole(0, DAY_MS) = 5_000,
         allowed_hosts: Names = [],
         allowed_origins: Names = [],
-        /// Maximum size, in bytes, of the messages in memory, for all sessions. With the default, the process stays
-        /// well below 120 MB.
+        /// Maximum size, in bytes, of the messages in memory, for all sessions. Sessions in use may exceed it.
         hot_bytes: Whole(0, 1 << 40) = 24 << 20,
     }
     #[derive(Debug)]
@@ -140,12 +140,13 @@ settings! {
         /// Context windows by the beginning of a model's name, for clients that do not send theirs. The longest match
         /// wins.
         windows: Windows = [],
-        /// A longer tool result is shown as a preview (specification, section 3).
+        /// Maximum size of a tool result, in characters. A larger one is shown as a preview.
         result_chars: Whole(100, MAX_TOKENS) = 50_000,
-        /// The same limit for all tool results of one user message together (specification, section 3).
+        /// Maximum size of all tool results of one user message together, in characters.
         results_chars: Whole(100, MAX_TOKENS) = 200_000,
         snip: Flag = false,
-        /// Providers drop a prompt cache after at most an hour. After an hour, clearing results costs nothing.
+        /// Old tool results are cleared after a pause this long. Providers drop a prompt cache after at most an hour, so
+        /// clearing results then costs nothing.
         microcompact_idle_minutes: Whole(0, MANY) = 60,
         /// Number of the newest results that are kept, because they are probably still in use.
         microcompact_keep: Whole(0, MANY) = 5,
@@ -181,8 +182,8 @@ settings! {
     }
     #[derive(Debug)]
     compact: CompactSettings {
-        /// How much of the newest messages a compaction keeps unchanged (specification, section 4): at least this many
-        /// tokens and messages, and at most `keep_max_tokens`.
+        /// How much of the newest messages a compaction keeps unchanged: at least this many tokens and messages, and at
+        /// most `keep_max_tokens`.
         keep_min_tokens: Whole(0, MAX_TOKENS) = 10_000,
         keep_min_messages: Whole(0, MANY) = 5,
         keep_max_tokens: Whole(0, MAX_TOKENS) = 40_000,
@@ -208,11 +209,11 @@ settings! {
         /// `none`, `anthropic` (Messages API) or `openai` (chat completions, also of local servers).
         /// With `none`, bethink itself sends no part of a session to a model.
         provider: Either(&["none", "anthropic", "openai"]) = "none",
-        /// Scheme, host and port of another server. If empty, the provider's own.
+        /// Scheme, host, port and path prefix of another server. If empty, the provider's own.
         base_url: Text = "",
         /// The model's name. If empty, each session's own model is used.
         name: Text = "",
-        /// The model for notes. If empty, `name` is used.
+        /// The model for notes and recall. If empty, `name` is used.
         small_name: Text = "",
         /// The environment variable with the key. If empty, the provider's usual one, but only for its own server.
         api_key_env: Variable = "",
@@ -226,8 +227,8 @@ settings! {
         /// Maximum pause within an answer. With a full window, the first word may take a minute or two, and longer with
         /// a local model. Claude Code has the same limit for streams.
         idle_timeout_ms: Whole(100, DAY_MS) = 300_000,
-        /// Maximum time for a summary or an update of notes, including retries. It is the providers' own limit for a
-        /// request that is not streamed, and longer than a person waits.
+        /// Maximum time for one task of the model, such as a summary, including retries. It is the providers' own limit
+        /// for a request that is not streamed, and longer than a person waits.
         deadline_ms: Whole(100, DAY_MS) = 600_000,
         /// Maximum length of an answer, in tokens. The nine sections of a summary take 2,000 to 8,000 tokens, and its
         /// analysis as many again.
@@ -259,8 +260,8 @@ settings! {
         recall: Either(WHO_OR_NOBODY) = "model",
         extraction: Either(WHO_OR_NOBODY) = "model",
         dream: Either(WHO_OR_NOBODY) = "model",
-        /// Minimum number of hours, and of other sessions, between two consolidations (specification, section 7): at
-        /// most one a day, and only after enough new sessions.
+        /// Minimum number of hours, and of other sessions, between two consolidations: at most one a day, and only
+        /// after enough new sessions.
         dream_hours: Whole(1, MANY) = 24,
         dream_sessions: Whole(0, MANY) = 5,
         /// Whether instruction files are added to prompts.

@@ -11,11 +11,9 @@ use crate::decision::{Collapsed, Decisions};
 use crate::history::{History, HistoryEntry};
 use crate::usage::shown;
 
-/// When the prompt reaches this percentage of the effective window, staged spans are committed
-/// (specification, section 3).
+/// When the prompt reaches this percentage of the effective window, staged spans are committed.
 pub const COMMIT_PERCENT: u64 = 90;
-/// From this percentage on, spans that are not staged yet are written at once, in the same prompt
-/// (specification, section 3).
+/// From this percentage on, spans that are not staged yet are written at once, in the same prompt.
 pub const BLOCK_PERCENT: u64 = 95;
 /// Spans are committed until the prompt is below this percentage. Above it, quality degrades; each commit costs the
 /// provider's cache, so commits should be rare.

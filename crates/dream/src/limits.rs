@@ -11,7 +11,7 @@ pub const SAME_SENTENCES: usize = 2;
 /// Minimum number of words in a line that counts as a duplicate. Shorter lines, such as `Done`, may occur twice.
 pub const LINE_WORDS: usize = 5;
 
-/// Maximum length of an index line, in characters. Longer ones are reported (specification, section 7).
+/// Maximum length of an index line, in characters. Longer ones are reported.
 pub const INDEX_LINE_CHARS: usize = 200;
 
 /// If there are at least this many dead links, and at least as many as topics, the directory is probably incomplete (for

@@ -22,5 +22,5 @@ pub use tools::{ExtractionDesk, MemoryTool};
 
 /// Name of the strategy in its topics.
 pub const STRATEGY: &str = "model";
-/// Maximum number of turns: reading, writing, and correcting refused writes (specification, section 7).
+/// Maximum number of turns: reading, writing, and correcting refused writes.
 pub const TURNS: u32 = 5;

@@ -1,5 +1,5 @@
-//! The line that a client shows to the user at the start of a session: how many memories there are, which ones are new,
-//! and how many candidates wait for a decision.
+//! The line that a client shows to the user at the start of a session: how many memories there are, which ones are new or
+//! changed, and how many candidates wait for a decision.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use bethink_transcript::text::shorten_at_word;
 
 use crate::service::HookService;
 
-/// Maximum number of new topics that are named.
+/// Maximum number of new or changed topics that are named.
 const NAMED: usize = 3;
-/// Number of sessions among which the newest is looked for.
+/// Number of recently changed sessions among which the newest one is found.
 const RECENT: usize = 20;
 /// Maximum length of a topic's title, in characters.
 const TITLE_CHARS: usize = 48;
@@ -82,7 +82,8 @@ impl Greeting {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            parts.push(format!("new since the last session: {}{more}", named.join(", ")));
+            let named = named.join(", ");
+            parts.push(format!("new or changed since the last session: {named}{more}"));
         }
         match self.candidates {
             0 => {}
@@ -113,8 +114,8 @@ mod tests {
             &["Deploys", "Colours"],
             2,
             Some(
-                "bethink: 12 memories for this project; new since the last session: Deploys, Colours; \
-                 2 candidates to review: run `bethink memory candidates`",
+                "bethink: 12 memories for this project; new or changed since the last session: Deploys, \
+                 Colours; 2 candidates to review: run `bethink memory candidates`",
             ),
         );
         check(
@@ -122,7 +123,8 @@ mod tests {
             &["a", "b", "c", "d", "e"],
             0,
             Some(
-                "bethink: 5 memories for this project; new since the last session: a, b, c and 2 more",
+                "bethink: 5 memories for this project; new or changed since the last session: a, b, c and \
+                 2 more",
             ),
         );
         check(0, &[], 1, Some("bethink: 1 candidate to review: run `bethink memory candidates`"));

@@ -2,7 +2,7 @@
 //!
 //! Most events mean that the client's transcript has grown. Its new lines are read and stored like any append, which also
 //! updates notes, memories and the index. Two events get an answer: the start of a session gets the project's memory index
-//! and a line for the user, and a prompt gets relevant memories. Hooks never block or refuse anything.
+//! and a line for the user, and a prompt gets relevant memories. No answer blocks or denies anything.
 //!
 //! Each event has an ID, so that it is handled only once. An event that takes long is put into the spool before it is
 //! answered, so that the next daemon handles it after a crash, together with events that hooks spooled while no daemon was

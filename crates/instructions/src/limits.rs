@@ -1,12 +1,12 @@
 //! Limits of this crate, with their reasons.
 
-/// Maximum size of a file, in bytes (specification, section 8: no limit up to 4 MiB).
+/// Maximum size of a file, in bytes.
 pub const MOST_FILE_BYTES: u64 = 4 << 20;
-/// Maximum number of characters in a file without a warning (section 8).
+/// Maximum number of characters in a file without a warning.
 pub const MANY_CHARS: usize = 40_000;
-/// Maximum number of lines in a file without a warning (section 8).
+/// Maximum number of lines in a file without a warning.
 pub const MANY_LINES: usize = 200;
-/// Maximum depth of nested imports (section 8).
+/// Maximum depth of nested imports.
 pub const MOST_DEPTH: usize = 5;
 
 /// Maximum number of files in a chain: far more than people have, and few enough not to delay a prompt.

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::disk::Disk;
 use crate::limits::MOST_LEVELS;
 
-/// The administrator's file for all users of a machine (specification, section 8).
+/// The administrator's file for all users of a machine.
 pub const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
 
 /// The directories for a lookup. All paths are absolute.

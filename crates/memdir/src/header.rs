@@ -22,7 +22,7 @@ pub use guess::guess_kind;
 pub use read::{TopicText, read};
 pub use write::{questions, write};
 
-/// Maximum number of lines at the beginning of a file that may be front matter (specification, section 7).
+/// Maximum number of lines at the beginning of a file that may be front matter.
 pub const HEADER_LINES: usize = 30;
 /// Maximum size of these lines, in bytes. A larger header was not written by a person.
 pub const HEADER_BYTES: usize = 64 * 1024;

@@ -22,9 +22,9 @@ pub use links::{Link, Target};
 pub use merge::merge;
 pub use shown::{IndexBeginning, IndexWarning, shown, warnings};
 
-/// Maximum number of lines of the index that a prompt shows (specification, section 7).
+/// Maximum number of lines of the index that a prompt shows.
 pub const INDEX_LINES: usize = 200;
-/// Maximum size of those lines, in bytes (specification, section 7).
+/// Maximum size of those lines, in bytes.
 pub const INDEX_BYTES: usize = 25_000;
-/// Maximum length of a line, in characters. Longer ones are reported (specification, section 7).
+/// Maximum length of a line, in characters. Longer ones are reported.
 pub const LINE_CHARS: usize = 200;

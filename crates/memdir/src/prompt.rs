@@ -14,7 +14,7 @@ pub use index::index;
 pub use news::index_news;
 pub use recalled::{Excerpt, RecalledText, excerpt, recalled, unmerged};
 
-/// Maximum number of lines of a recalled memory (specification, section 7).
+/// Maximum number of lines of a recalled memory.
 pub const RECALLED_LINES: usize = 200;
-/// Maximum size of a recalled memory, in bytes (specification, section 7).
+/// Maximum size of a recalled memory, in bytes.
 pub const RECALLED_BYTES: usize = 4_096;

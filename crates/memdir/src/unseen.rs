@@ -121,7 +121,7 @@ mod tests {
         #[test]
         fn what_is_stripped_is_clean(text in "([a-z\n]|[\u{200b}-\u{200f}]|[\u{202a}-\u{202e}]|[\u{2060}-\u{2069}]|[\u{e0020}-\u{e007f}]|[\u{fe00}-\u{fe0f}]|[👩🏴é]){0,30}") {
             let mut once = strip(&text).into_owned();
-            // A joiner may have had only a hidden neighbour.
+            // A joiner may have had only a hidden neighbor.
             while !find(&once).is_empty() {
                 let next = strip(&once).into_owned();
                 prop_assert!(next.len() < once.len());

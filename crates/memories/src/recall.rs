@@ -19,9 +19,9 @@ pub(crate) mod view;
 
 use bethink_memdir::{Name, Scope};
 
-/// Maximum number of memories for one user message (specification, section 7).
+/// Maximum number of memories for one user message.
 const MOST: usize = bethink_recall::topics::manifest::MOST_PICKS;
-/// Maximum size of the recalled memories in a session since its last boundary, in bytes (specification, section 7).
+/// Maximum size of the recalled memories in a session since its last boundary, in bytes.
 pub const SESSION_BYTES: usize = 61_440;
 
 pub(crate) type Key = (Scope, Name);

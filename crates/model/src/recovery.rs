@@ -13,9 +13,9 @@ use crate::reply::{Reply, Stop};
 use crate::request::{ModelRequest, about_tokens, answered};
 use crate::shrink;
 
-/// Maximum number of times that rounds are dropped (specification, section 4, level 3).
+/// Maximum number of times that rounds are dropped.
 pub const MAX_DROPS: u32 = 3;
-/// Maximum number of times that an answer is continued after it was cut off (specification, section 4).
+/// Maximum number of times that an answer is continued after it was cut off.
 pub const MAX_CONTINUATIONS: u32 = 3;
 /// Maximum number of times that the same request is retried after temporary failures.
 pub const MAX_REPEATS: u32 = 3;

@@ -7,8 +7,7 @@ use bethink_transcript::{
 
 use crate::request::{ModelRequest, about_tokens};
 
-/// One in this many rounds is dropped if an error does not say how far the prompt exceeds the limit: 20%
-/// (specification, section 4, level 3).
+/// One in this many rounds is dropped if an error does not say how far the prompt exceeds the limit: 20%.
 const ROUNDS_PER_DROP: usize = 5;
 /// Replaces dropped rounds if the prompt would otherwise begin with an assistant message.
 pub const MARKER: &str =

@@ -12,7 +12,7 @@ use bethink_service::locked;
 use bethink_transcript::SessionId;
 use tokio::time::Instant;
 
-/// How many errands in a row must fail before the provider is paused (specification, section 4: three).
+/// How many errands in a row must fail before the provider is paused.
 const FAILURES: u32 = 3;
 /// The first pause; doubled after each failed trial.
 const REST: Duration = Duration::from_secs(60);

@@ -9,7 +9,7 @@ use bethink_service::locked;
 use bethink_transcript::{SessionId, UnixMicros};
 use tokio::sync::watch;
 
-/// Maximum time that a compaction waits for an update (specification, section 4).
+/// Maximum time that a compaction waits for an update.
 const MAX_WAIT: Duration = Duration::from_secs(15);
 /// Maximum age of an update that a compaction waits for, in microseconds: an older update probably hangs.
 const STALE_MICROS: i64 = 60_000_000;

@@ -1,9 +1,9 @@
-//! Scores messages that contain neighbouring words or phrases of the question.
+//! Scores messages that contain neighboring words or phrases of the question.
 
 use crate::snippet::places;
 use crate::terms::for_each_term;
 
-/// Score for each pair of words that are neighbours in the question and in the message.
+/// Score for each pair of words that are neighbors in the question and in the message.
 const PAIR: f32 = 0.9;
 /// Score for each phrase of a question that a message contains verbatim: about that of a rare word.
 const PHRASE: f32 = 4.0;

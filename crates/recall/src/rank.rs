@@ -1,6 +1,6 @@
 //! Ranks messages for a question by the places where its terms occur.
 //!
-//! A message's score is the sum of its own words' score (BM25), a share of its neighbours' scores, which is larger after a
+//! A message's score is the sum of its own words' score (BM25), a share of its neighbors' scores, which is larger after a
 //! question, and a share of the score of its stretch, which is scored like one long message. Other evidence depends on the
 //! question: the speaker it asks about, or time expressions if it asks when. The constants need not be exact; they were
 //! validated on other conversations.
@@ -154,7 +154,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// Whether the words of some message and its neighbours have at least [`FITS`] of the question's weight.
+    /// Whether the words of some message and its neighbors have at least [`FITS`] of the question's weight.
     fn fits(&self, weights: &[f32]) -> bool {
         let whole: f32 = weights.iter().sum();
         let mut lists: Vec<(f32, &[Posting])> = weights
@@ -254,7 +254,7 @@ impl Extras {
     }
 }
 
-/// Returns a message's own score plus shares of its neighbours' scores in the stretch.
+/// Returns a message's own score plus shares of its neighbors' scores in the stretch.
 fn near(
     weights: &Weights,
     own: &[f32],

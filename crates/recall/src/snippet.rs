@@ -125,7 +125,7 @@ fn line_at(lines: &[Range<usize>], char: usize) -> usize {
     lines.partition_point(|line| line.end < char).min(lines.len().saturating_sub(1))
 }
 
-/// Returns the range of the lines with the hits and of neighbouring lines that fit as a whole.
+/// Returns the range of the lines with the hits and of neighboring lines that fit as a whole.
 fn lines_around(lines: &[Range<usize>], hits: &Range<usize>, room: usize) -> Range<usize> {
     let (mut first, mut last) = (line_at(lines, hits.start), line_at(lines, hits.end));
     for is_next in [true, false, true, false] {
@@ -281,7 +281,7 @@ mod tests {
         check(code, "one three", 200, "one();\ntwo();\nthree();");
         check(code, "a", 200, "fn a() {\n    one();\n    two();");
         check(code, "beta", 200, "    three();\n}\nfn beta() {}");
-        // A neighbour that does not fit is left out; a line with a hit is cut.
+        // A neighbor that does not fit is left out; a line with a hit is cut.
         let long = format!("{}\nneedle\n{}", "x ".repeat(60), "y ".repeat(60));
         check(&long, "needle", 40, "needle");
         check(

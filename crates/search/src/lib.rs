@@ -20,7 +20,7 @@ pub use query::{MAX_HITS, MAX_QUERY};
 #[derive(Clone, Debug)]
 pub struct SearchService {
     cx: ServiceContext,
-    /// The sessions that are enqueued for indexing. Clones share it.
+    /// The sessions that are enqueued for indexing. Clones of the service share this set.
     queue: Arc<Mutex<HashSet<SessionId>>>,
 }
 

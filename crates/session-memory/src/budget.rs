@@ -7,7 +7,7 @@ use crate::document::{Document, NotesSection, trimmed};
 use crate::draft::{DraftSection, NotesDraft, NotesRow};
 use crate::template::{SectionKind, Template};
 
-/// Maximum tokens of one section and of the whole file (specification, section 6).
+/// Maximum tokens of one section and of the whole file.
 pub const SECTION_TOKENS: u64 = 2_000;
 pub const TOTAL_TOKENS: u64 = 12_000;
 /// Notes use at most an eighth of a window, which leaves room for the kept messages and for work.

@@ -5,7 +5,7 @@
 
 use bethink_transcript::{AssistantMessageId, Message, Role};
 
-/// When an update is due (specification, section 6).
+/// When an update is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateLimits {
     /// Tokens of history before the first update.

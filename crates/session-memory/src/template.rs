@@ -25,7 +25,7 @@ pub enum SectionKind {
     Worklog,
 }
 
-/// The default outline (specification, section 6): headings, each with a description of its content.
+/// The default outline: headings, each with a description of its content.
 const DEFAULT: &str = include_str!("template.md");
 
 /// Words that identify a heading's kind; the first kind that matches counts.

@@ -1,5 +1,5 @@
 //! Recovery after a provider refused a prompt: classifies the error and takes the one step that can help. A step that changes
-//! the prompt is never repeated for the same prompt (specification, section 4).
+//! the prompt is never repeated for the same prompt.
 //!
 //! Reading order: `refusal` (the client's report of the error) → here.
 

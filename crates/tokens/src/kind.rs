@@ -71,7 +71,7 @@ kinds! {
     Call "call" Usage 53_000 "A tool call without its input: name, id and the fixed tokens around them.",
     Result "result" Set 30_000 "A tool result without its text: id and the fixed tokens around it.",
     Thought "thought" Usage 16_000 "A thinking block, without its text.",
-    Media "media" Set 2_000_000 "An image or a document, whatever its size (specification, section 3).",
+    Media "media" Set 2_000_000 "An image or a document, whatever its size.",
 }
 
 const _: () = assert!(TokenKind::Result.milli() == RESULT_FRAME_TOKENS as u64 * MILLI);

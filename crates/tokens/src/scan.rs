@@ -57,7 +57,7 @@ pub(crate) fn json(json: &str, counts: &mut TokenCounts) {
     scan.settle(counts);
 }
 
-/// Counts pairs of neighbours and looks up their costs at the end, so that the loop over bytes has no
+/// Counts pairs of neighbors and looks up their costs at the end, so that the loop over bytes has no
 /// branches.
 struct Scan {
     pairs: [u32; ROOM * ROOM],

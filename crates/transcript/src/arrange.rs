@@ -1,6 +1,6 @@
 //! Turns recorded messages into messages that the Messages API accepts.
 //!
-//! Joins the chunks of one assistant message, merges neighbours with the same role, puts tool results first in the user message
+//! Joins the chunks of one assistant message, merges neighbors with the same role, puts tool results first in the user message
 //! after their call, and repairs invalid structure: in the view only, and every repair except for removed white space at the
 //! end is reported. Deterministic, and stable when messages are added at the end.
 

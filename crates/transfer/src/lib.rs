@@ -29,7 +29,7 @@ mod tail;
 pub use export::Export;
 pub use paused::PausedParts;
 
-/// Imports and exports session files. Clones share it.
+/// Imports and exports session files. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct TransferService {
     cx: ServiceContext,

@@ -1,5 +1,5 @@
-//! Hostile requests: every route of the API gets mutated bodies, requests without credentials, and bytes that are
-//! barely HTTP.
+//! Hostile requests: all routes of the API except [`LEFT_OUT`] and event streams get mutated bodies and requests without
+//! credentials, and the daemon gets bytes that are barely HTTP.
 //!
 //! There must be no internal error and no unauthorized access, and the daemon must keep running.
 

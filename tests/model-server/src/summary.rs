@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::ask::{Ask, blocks, texts};
 
-/// The headings of a summary (specification, section 4).
+/// The headings of a summary.
 pub(crate) const HEADINGS: [&str; 9] = [
     "Primary Request and Intent",
     "Key Technical Concepts",

@@ -57,9 +57,9 @@ function decidedWords(decided: DecidedView): string {
     case "cleared":
       return `${count(many, "old result")} cleared`;
     case "snipped":
-      return `${count(many, "superseded result")} snipped`;
+      return `${count(many, "superseded result")} left out`;
     case "stripped":
-      return "Content that the provider rejected was removed";
+      return "Content that the provider rejected, left out of prompts";
     case "instructed":
       return `Instructions: ${decided.name ?? ""}`;
     default:

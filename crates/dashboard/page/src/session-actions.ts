@@ -7,7 +7,7 @@ import { titleOf } from "./names.ts";
 import { count } from "./number.ts";
 import { wordsOf } from "./view.ts";
 
-const AGENTS = ["claude-code", "codex", "gemini", "opencode"];
+const AGENTS = ["claude-code", "codex", "gemini", "qwen", "opencode"];
 
 export function sessionActions(session: Session): HTMLElement {
   const button = (name: string, act: () => void) => h("button", { type: "button", onclick: act }, name);
@@ -94,7 +94,7 @@ async function remove(session: Session): Promise<void> {
   const children = session.children?.length ?? 0;
   const yes = await ask({
     title: "Delete this session?",
-    text: h("p", null, `“${titleOf(session)}” with ${session.messages.toLocaleString("en")} messages, its notes and todos will be deleted. ${children > 0 ? `The sessions of its ${count(children, "sub-agent")} stay. ` : ""}Memories that were learned from it stay. This cannot be undone; export the session first to keep a copy.`),
+    text: h("p", null, `“${titleOf(session)}” with ${count(session.messages, "message")}, its notes and todos will be deleted. ${children > 0 ? `The sessions of its ${count(children, "sub-agent")} stay. ` : ""}Memories that were learned from it stay. This cannot be undone; export the session first to keep a copy.`),
     yes: "Delete session",
     danger: true,
   });

@@ -54,7 +54,7 @@ export class Track {
   words(): string {
     const cuts = this.#compactions.filter((done) => !done.undone_at).length;
     const spans = this.#collapses.filter((span) => span.state === "committed").length;
-    const recalled = this.#decided.filter((one) => one.what === "memory").length;
+    const recalled = this.#decided.filter((one) => one.what === "memory" && one.name).length;
     const parts = [count(this.lastSeq, "message"), recalled > 0 ? count(recalled, "recalled memory", "recalled memories") : "", cuts > 0 ? count(cuts, "compaction") : "", spans > 0 ? count(spans, "collapsed span") : ""];
     return parts.filter((part) => part !== "").join(", ");
   }

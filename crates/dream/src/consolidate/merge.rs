@@ -139,7 +139,7 @@ fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
             .iter()
             .map(|said| &*by_sentence[said.as_str()])
             .min_by_key(|places| places.len());
-        // If there are thousands of copies, each round merges neighbours.
+        // If there are thousands of copies, each round merges neighbors.
         let copies = rarest.map(|places| around(places, at)).unwrap_or_default();
         for other in rare.flatten().chain(copies).filter(|other| **other != at) {
             pairs.insert((at.min(*other), at.max(*other)));

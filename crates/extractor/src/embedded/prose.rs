@@ -37,7 +37,8 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
     reader.found
 }
 
-/// Minimum size of a wrapped line, in bytes: the next line continues it if it begins in lower case.
+/// Minimum size of a line that may be wrapped, in bytes. If the line after it begins in lower case, it continues the
+/// sentence.
 const WRAPPED_BYTES: usize = 50;
 
 /// Maximum size of a sentence, in bytes. Longer ones teach nothing, and matching them could take quadratic time.

@@ -1,4 +1,4 @@
-//! The permissions of an extraction: the table of the specification, section 7, as code.
+//! The permissions of an extraction, as a table.
 //!
 //! | call | the directory | its index | a topic | the team's topics | anything else |
 //! |---|---|---|---|---|---|

@@ -16,7 +16,7 @@ use crate::service::MemoryService;
 pub(super) const DREAM: &str = "dream";
 
 const HOUR_MICROS: i64 = 3_600_000_000;
-/// Minimum time between two checks of a project's sessions, in microseconds (specification, section 7).
+/// Minimum time between two checks of a project's sessions, in microseconds.
 const LOOK_MICROS: i64 = 600_000_000;
 /// Maximum number of pages of sessions that a check reads. They hold more sessions than any check needs.
 const PAGES: usize = 10;

@@ -10,7 +10,7 @@ use bethink_service::{Result, ServiceError, blocking, rfc3339};
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// The lock may be taken over if its holder has not renewed it for this long (specification, section 7).
+/// The lock may be taken over if its holder has not renewed it for this long.
 pub(super) const STALE: Duration = Duration::from_secs(3_600);
 /// How often the lock is renewed: often enough that a late renewal does no harm.
 const BEAT: Duration = Duration::from_secs(60);

@@ -76,7 +76,7 @@ pub(crate) fn words(catalog: &Catalog, question: &str, reading: Reading) -> Vec<
     words
 }
 
-/// Joins neighbouring words: `roll back` may be written `rollback`.
+/// Joins neighboring words: `roll back` may be written `rollback`.
 fn joined(text: &str) -> Vec<String> {
     let mut before = String::new();
     let mut joined = Vec::new();

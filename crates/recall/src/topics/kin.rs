@@ -17,7 +17,7 @@ pub(crate) const MISSPELT: f32 = 0.7;
 /// Minimum number of leading letters that words of a family share, and maximum number of other letters at the end.
 const FAMILY_LETTERS: usize = 5;
 const FAMILY_SPREAD: usize = 4;
-/// Minimum length of a word that may be misspelled: shorter ones have too many neighbours that differ in one letter.
+/// Minimum length of a word that may be misspelled: shorter ones have too many neighbors that differ in one letter.
 const MISSPELT_LETTERS: usize = 5;
 const MOST_NEIGHBOURS: usize = 4;
 

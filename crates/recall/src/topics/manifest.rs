@@ -2,9 +2,9 @@
 
 use bethink_memdir::{MemoryKind, Name, Scope};
 
-/// Maximum number of topics shown to a model (specification, section 7).
+/// Maximum number of topics shown to a model.
 pub const MOST_ROWS: usize = 200;
-/// Maximum number of topics that a model may choose (specification, section 7).
+/// Maximum number of topics that a model may choose.
 pub const MOST_PICKS: usize = 5;
 /// Maximum length of a description, in characters.
 const MOST_DESCRIPTION: usize = 200;

@@ -38,7 +38,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
 }
 
 /// Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that the agent
-/// expects. An answer never blocks the agent.
+/// expects. An answer never denies an action, and never asks the user to confirm one.
 #[utoipa::path(
     post, path = "/v1/hooks/{event}", tag = "hooks", operation_id = "hook_deliver",
     params(

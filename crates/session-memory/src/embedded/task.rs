@@ -6,7 +6,7 @@ use bethink_facts::{RecordedStatement, SaidKind};
 use super::page::{NotesContext, clip};
 use crate::draft::{NotesRow, one_line};
 
-/// Number of words in a title (specification, section 6).
+/// Number of words in a title.
 const TITLE_WORDS: std::ops::RangeInclusive<usize> = 5..=10;
 /// Maximum length, in characters, of a title in a language that is written without spaces.
 const TITLE_CHARS: usize = 28;

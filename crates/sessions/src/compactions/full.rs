@@ -12,7 +12,7 @@ use super::CompactionRequest;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// Maximum number of turns (specification, section 4): a model that calls a tool is not asked again.
+/// Maximum number of turns: a model that calls a tool is not asked again.
 const TURNS: u32 = 1;
 
 /// A request for a summary, and the newest message that the summary will cover.

@@ -205,7 +205,7 @@ export interface paths {
         put?: never;
         /**
          * Report a hook event. The body is the JSON that the agent passes to its hooks, and the answer is in the format that the agent
-         *     expects. An answer never blocks the agent.
+         *     expects. An answer never denies an action, and never asks the user to confirm one.
          */
         post: operations["hook_deliver"];
         delete?: never;
@@ -1503,7 +1503,7 @@ export interface components {
             breaks: number;
             last?: components["schemas"]["CacheFall"] | null;
         };
-        /** @description A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it. */
+        /** @description A statement by the user that may be worth remembering. It is not recalled until it is kept. */
         Candidate: {
             /**
              * Format: uuid
@@ -1931,7 +1931,7 @@ export interface components {
             tags?: string[];
             /**
              * Format: uuid
-             * @description The main session, if this one belongs to a subagent.
+             * @description The session that starts this one as a subagent or an exploration.
              */
             parent?: string | null;
             model?: components["schemas"]["ModelSpec"] | null;
@@ -2076,7 +2076,7 @@ export interface components {
         ErrorClass: "overflow" | "output_overflow" | "media_too_large" | "request_too_large" | "thinking_bound" | "history" | "rate_limited" | "overloaded" | "server" | "auth" | "quota" | "not_found" | "invalid" | "unreachable" | "timed_out" | "broken" | "too_much" | "forbidden" | "unknown";
         /** @description One thing that happened, with the data of its kind. */
         Event: components["schemas"]["MessageEvent"] | components["schemas"]["ContextEvent"] | components["schemas"]["CompactionEvent"] | components["schemas"]["CollapseEvent"] | components["schemas"]["CacheEvent"] | components["schemas"]["NotesEvent"] | components["schemas"]["TodosEvent"] | components["schemas"]["MemoryEvent"] | components["schemas"]["ForgetAskedEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["CandidateEvent"] | components["schemas"]["RecallEvent"] | components["schemas"]["ModelEvent"] | components["schemas"]["RecoveryEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["SessionEvent"] | components["schemas"]["ResetEvent"];
-        /** @description The messages that a summary replaces, or only those that one line of the summary is about. */
+        /** @description The messages that a summary replaces, or only those that match a query. */
         Expanded: {
             messages: components["schemas"]["HistoryMessage"][];
             /** @description Cursor of the next page; not set on the last page. */
@@ -2644,7 +2644,7 @@ export interface components {
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
             questions?: string[];
-            /** @description When the file was last written, as RFC 3339. */
+            /** @description When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file. */
             modified: string;
             /**
              * Format: int64
@@ -2828,11 +2828,11 @@ export interface components {
         };
         /** @description Where a memory was learned. */
         MemorySource: {
-            /** @description ID of the session. */
+            /** @description ID of the session; empty if it was not learned in one. */
             session: string;
             /** @description Message positions, such as `12` or `12-14`. */
             messages: string[];
-            /** @description How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` another program. */
+            /** @description How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` and a program's name. */
             strategy: string;
             /** @description When the memory was learned, as RFC 3339. */
             time: string;
@@ -2845,7 +2845,7 @@ export interface components {
         MemoryToolCall: {
             /** @description Any directory of the project. */
             project_dir: string;
-            /** @description The tool input as the model sent it: `{"command": "view", "path": "/memories"}`. */
+            /** @description The tool input as the model sent it, such as `{"command": "view", "path": "/memories"}`. */
             input: Record<string, unknown>;
             /**
              * Format: uuid
@@ -3191,7 +3191,7 @@ export interface components {
             detail?: string | null;
             /** @description Name of the model; absent if each session's own model is called. */
             name?: string | null;
-            /** @description Name of the model for notes, if it is a different one. */
+            /** @description Name of the model for notes and recall, if it is a different one. */
             small_name?: string | null;
             /** @description Scheme, host and port to which the key and conversations are sent. */
             origin?: string | null;
@@ -3696,14 +3696,14 @@ export interface components {
         };
         /** @description A word, and the parts of the topic that contain it. */
         RecallTerm: {
-            /** @description The word, in index form. */
+            /** @description The word as the index stores it: in lower case and stemmed. */
             term: string;
             fields: components["schemas"]["TopicField"][];
         };
         /** @description Why a memory was chosen. */
         RecallWhy: {
             by: components["schemas"]["Strategy"];
-            /** @description Words of the query that the topic contains, in index form, most significant first. */
+            /** @description Words of the query that the topic contains, most significant first. */
             terms: components["schemas"]["RecallTerm"][];
             /**
              * Format: double
@@ -3726,7 +3726,7 @@ export interface components {
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The memory's age, in words. */
             age: string;
-            /** @description When the file was last written, as RFC 3339. */
+            /** @description When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file. */
             modified: string;
             /** @description Whether the memory fits the question. The sure ones are first. */
             certainty: components["schemas"]["RecallCertainty"];
@@ -4006,7 +4006,7 @@ export interface components {
             tags: string[];
             /**
              * Format: uuid
-             * @description The session that this one was forked from, or the main session if this one belongs to a subagent.
+             * @description The session that this one was forked from, or that started it as a subagent or an exploration.
              */
             parent?: string | null;
             /**
@@ -4227,7 +4227,7 @@ export interface components {
             unsynced?: string[];
             /** @description Files that must not be shared in their current state. */
             blocked?: components["schemas"]["TeamBlocked"][];
-            /** @description Other people's files that were not pulled because of their contents. Each is reported once. */
+            /** @description Other people's files that were not pulled because of their contents. */
             withheld?: components["schemas"]["TeamBlocked"][];
             /** @description Topics that have several versions, until a person chooses one. */
             conflicts?: components["schemas"]["OpenConflict"][];
@@ -4290,7 +4290,7 @@ export interface components {
             warning: number;
             /**
              * Format: int64
-             * @description From this size, the session is compacted automatically.
+             * @description From this size, the session is compacted automatically, if that is turned on.
              */
             auto: number;
             /**
@@ -4383,7 +4383,7 @@ export interface components {
         /** @description bethink's own model calls and what they cost. Calls of deleted sessions are included. */
         Usage: {
             /**
-             * @description One row for each purpose and model, newest call first. With `by=session`, or for one session, also one for each
+             * @description One row for each purpose and model, newest call first. With `by=session`, or for one session, rows are also split by
              *     session.
              */
             rows: components["schemas"]["UsageRow"][];
@@ -4872,7 +4872,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it. */
+            /** @description A statement by the user that may be worth remembering. It is not recalled until it is kept. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6296,7 +6296,7 @@ export interface operations {
     collapse_expand: {
         parameters: {
             query?: {
-                /** @description A line of the summary or text: return only the messages that it is about */
+                /** @description Only messages that match these words; for a line of the summary or text, those that the line refers to */
                 q?: string;
                 /** @description Maximum number of entries */
                 limit?: number;
@@ -6312,7 +6312,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The messages that a summary replaces, or only those that one line of the summary is about. */
+            /** @description The messages that a summary replaces, or only those that match a query. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6386,7 +6386,7 @@ export interface operations {
     compaction_expand: {
         parameters: {
             query?: {
-                /** @description A line of the summary or text: return only the messages that it is about */
+                /** @description Only messages that match these words; for a line of the summary or text, those that the line refers to */
                 q?: string;
                 /** @description Maximum number of entries */
                 limit?: number;
@@ -6402,7 +6402,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The messages that a summary replaces, or only those that one line of the summary is about. */
+            /** @description The messages that a summary replaces, or only those that match a query. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7310,7 +7310,7 @@ export interface operations {
                 session?: string;
                 /** @description Only calls from this time on: RFC 3339 or a date */
                 since?: string;
-                /** @description `session`: one row for each session */
+                /** @description `session`: split the rows by session */
                 by?: "session";
             };
             header?: never;

@@ -143,7 +143,7 @@ function kept(opened: Opened, done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Kept"),
-    h("p", null, "Message ", h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " and all later ones, unchanged."),
+    h("p", null, "Message ", h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " and all later ones."),
     h("p", { class: "faint" }, `${count(many, "message")} so far. ${count(done.covers.last_seq - done.covers.first_seq + 1, "earlier message")} summarized. The history still has all of them.`),
   );
 }

@@ -160,7 +160,7 @@ function problems({ health, teams }: Problems, context: Context): Child {
   for (const { project, scope, name } of unsaved()) all.push(["Unsaved text for ", h("a", { href: addressOf({ project, scope, name }) }, name), " is kept in this tab."]);
   for (const [project, team] of teams) {
     for (const conflict of team.conflicts ?? []) {
-      all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " was changed by two people. ", h("button", { type: "button", class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
+      all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " has conflicting versions. ", h("button", { type: "button", class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
     }
     for (const blocked of team.blocked ?? []) all.push([`${blocked.file} ${BLOCKED[blocked.way]}: `, blocked.reasons.join("; ")]);
     for (const problem of team.problems ?? []) all.push(problem);
@@ -217,6 +217,6 @@ function firstRun(): Child {
     { class: "first-run" },
     h("p", { class: "lead" }, "No sessions yet. Run these commands in a terminal:"),
     h("ol", null, COMMANDS.map(([command, what]) => h("li", null, h("p", null, what), h("div", { class: "command" }, h("code", null, command), h("button", { type: "button", class: "small", "aria-label": `Copy ${command}`, onclick: () => void copy(command) }, "Copy"))))),
-    h("p", { class: "faint" }, "Then work with your agent as usual. Its sessions appear here while it works."),
+    h("p", { class: "faint" }, "Then work with your agent as usual. If bethink can read its sessions, they appear here while it works."),
   );
 }

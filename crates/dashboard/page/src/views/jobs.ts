@@ -60,7 +60,8 @@ function progress(job: Job): string {
   const { done, total, unit } = job.progress;
   if (total === 0) return "";
   const said = (n: number) => (unit === "bytes" ? bytes(n) : whole(n));
-  return done >= total ? `${said(total)}${unit === "bytes" ? "" : ` ${unit}`}` : `${said(done)} of ${said(total)}${unit === "bytes" ? "" : ` ${unit}`}`;
+  const unitWord = unit === "bytes" ? "" : ` ${total === 1 ? unit.replace(/s$/, "") : unit}`;
+  return done >= total ? `${said(total)}${unitWord}` : `${said(done)} of ${said(total)}${unitWord}`;
 }
 
 /** The result in one line: its file name and its numbers. */

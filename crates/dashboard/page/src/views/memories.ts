@@ -17,7 +17,7 @@ const PAGE = 500;
 const SESSIONS = 50;
 const DAY_MS = 86_400_000;
 const AGES: readonly [string, string][] = [["7", "Last 7 days"], ["30", "Last 30 days"], ["-90", "Older than 90 days"]];
-const SOURCES: readonly [string, string][] = [["person", "Added by you"], ["session", "Learned from a session"], ["file", "Other files"]];
+const SOURCES: readonly [string, string][] = [["person", "Added by a person"], ["session", "Learned from a session"], ["other", "Other"]];
 const NARROW = matchMedia("(max-width: 759px)");
 
 export async function memories(main: HTMLElement, context: Context): Promise<void> {
@@ -106,7 +106,8 @@ class Memories {
   #fits(memory: Memory): boolean {
     const days = Number(this.#age.value);
     const age = (Date.now() - Date.parse(memory.modified)) / DAY_MS;
-    const from = !memory.source ? "file" : memory.source.session === "" ? "person" : "session";
+    const { source } = memory;
+    const from = source?.strategy === "person" ? "person" : (source?.session ?? "") !== "" ? "session" : "other";
     if (this.#use.value !== "" && this.#recalled?.has(`${memory.scope}/${memory.name}`) !== (this.#use.value === "recalled")) return false;
     if (days !== 0 && (days > 0 ? age > days : age < -days)) return false;
     return (this.#scope.value || memory.scope) === memory.scope && (this.#type.value || memory.type) === memory.type && (this.#from.value || from) === from;

@@ -213,16 +213,29 @@ function about(memory: Memory): Child {
 }
 
 export function sourceWords(source: MemorySource, person = "you"): Child {
-  if (source.session === "") return ["Added by ", source.strategy === "person" ? person : "an agent", source.time !== "" && [", ", time(source.time, true)]];
+  const how = originWords(source.strategy, person);
+  if (source.session === "") return [how, source.time !== "" && [", ", time(source.time, true)]];
   // Sessions of the daemon have UUIDs of version 7; other IDs are a client's own.
   const known = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(source.session);
-  const by = source.strategy === "" ? "" : ` ${authorWords(source.strategy)}`;
+  const isOne = source.messages.length === 1 && !source.messages[0]?.includes("-");
   return [
-    `Learned${by} in `,
+    `${how} in `,
     known ? h("a", { href: link(["session", source.session], { seq: source.messages[0] ?? null }) }, "a session") : `session ${source.session}`,
-    source.messages.length > 0 && `, message ${source.messages.slice(0, 5).join(", ")}`,
+    source.messages.length > 0 && `, ${isOne ? "message" : "messages"} ${source.messages.slice(0, 5).join(", ")}`,
     source.time !== "" && [", ", time(source.time, true)],
   ];
+}
+
+/** Says how a memory came about, by the strategy in its front matter. */
+function originWords(strategy: string, person: string): string {
+  if (strategy.startsWith("import from ")) return `Imported from ${strategy.slice("import from ".length)}`;
+  const words: Record<string, string> = {
+    person: `Added by ${person}`,
+    agent: "Added by an agent",
+    embedded: "Learned without a model",
+    model: "Learned by a model",
+  };
+  return words[strategy] ?? "Learned";
 }
 
 function authorWords(author: string): string {
@@ -234,8 +247,6 @@ function authorWords(author: string): string {
     sync: "by a sync",
     restore: "restored",
     found: "found in the directory",
-    embedded: "without a model",
-    model: "by a model",
   };
   return words[author] ?? author;
 }

@@ -1,7 +1,7 @@
 // What fills the context window, what would free how much, and what the session has cost. Only what is unusual is shown
 // of repairs, cache misses and token counts.
 
-import { type CacheReport, type Compaction, type ContextReport, type OutlineMessage, type StageReport, type TokenEstimate, client } from "../api.ts";
+import { type CacheReport, type Compaction, type ContextReport, type OutlineMessage, type PromptChange, type StageReport, type TokenEstimate, client } from "../api.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { brief, count, dollars, share, whole } from "../number.ts";
 import { readOutline } from "../outline.ts";
@@ -20,6 +20,19 @@ const STAGES: Readonly<Record<string, string>> = {
   microcompact: "Old tool results cleared",
   collapse: "Old messages collapsed",
   compaction: "Compaction",
+};
+
+const CHANGES: Readonly<Record<PromptChange, string>> = {
+  system: "the system prompt changed",
+  tools: "the tools changed",
+  model: "the model changed",
+  compaction: "the session was compacted, or a compaction was undone",
+  collapse: "old messages were collapsed",
+  microcompact: "old tool results were cleared",
+  snip: "worthless tool results were left out",
+  history: "parts of an earlier message arrived late",
+  idle: "the session was idle for longer than the cache lasts",
+  unknown: "the cause is unknown",
 };
 
 export async function report(main: HTMLElement, context: Context): Promise<void> {
@@ -67,7 +80,8 @@ async function couldFree(id: string, signal: AbortSignal): Promise<Compaction | 
 function freeing(id: string, found: Compaction | string): Child {
   if (typeof found === "string") return h("p", { class: "faint" }, found);
   const freed = Math.max(0, found.tokens_before - found.tokens_after);
-  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and ${share(found.fidelity)} of the names in use would stay in the prompt. `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
+  const names = found.fidelity_detail;
+  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and the prompt would still contain ${whole(names.kept)} of ${count(names.names, "name")} in use (files, functions, errors, ids). `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
 }
 
 interface Cost {
@@ -106,8 +120,8 @@ function costView({ messages, compactions, own }: Cost): Child {
 function promptCache(report: ContextReport, { breaks, last }: CacheReport): Child {
   const rows: [string, Child][] = [];
   if (breaks > 0) rows.push(["Unexpected cache misses", whole(breaks)]);
-  if (report.changed_by) rows.push(["The beginning of the prompt was changed by", report.changed_by]);
-  if (last && !last.expected) rows.push(["Last cache miss", [`${last.cause}: ${brief(last.read_before)} → ${brief(last.read_now)} tokens, `, time(last.at, true)]]);
+  if (report.changed_by) rows.push(["Why the prompt differs from the previous one", CHANGES[report.changed_by]]);
+  if (last && !last.expected) rows.push(["Last cache miss", [`${CHANGES[last.cause]}; ${brief(last.read_before)} → ${brief(last.read_now)} tokens, `, time(last.at, true)]]);
   return rows.length > 0 && h("section", null, h("h2", null, "Prompt cache"), facts(rows));
 }
 

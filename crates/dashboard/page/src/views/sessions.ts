@@ -144,7 +144,7 @@ class SessionsView {
       { class: "row session", href: link(["session", session.id]), "data-id": session.id },
       h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, titleOf(session)), h("span", { class: "faint path" }, shortDir(session.project_dir))),
       h("span", { class: "window" }, bar.node, figures),
-      h("span", { class: "number messages" }, whole(session.messages), h("span", { class: "unit" }, " messages")),
+      h("span", { class: "number messages" }, ...messagesOf(session)),
       time(session.updated_at),
     );
     if (report) fillRow(row, bar, report);
@@ -184,7 +184,7 @@ class SessionsView {
     const session = this.#sessions[index];
     const row = session && this.#list.node.querySelector<HTMLElement>(`[data-id="${CSS.escape(session.id)}"]`);
     if (!row) return;
-    row.querySelector(".messages")?.replaceChildren(whole(session.messages), h("span", { class: "unit" }, " messages"));
+    row.querySelector(".messages")?.replaceChildren(...messagesOf(session));
     row.querySelector("time")?.replaceWith(time(session.updated_at));
   }
 
@@ -192,6 +192,10 @@ class SessionsView {
     // Do not move rows while someone reads further down.
     if (!this.#context.signal.aborted && scrollY < 200) void this.#read(true);
   });
+}
+
+function messagesOf({ messages }: Session): [string, HTMLElement] {
+  return [whole(messages), h("span", { class: "unit" }, messages === 1 ? " message" : " messages")];
 }
 
 /** A link to a message that matches the search. */

@@ -510,11 +510,11 @@ class MemorySource(TypedDict):
     """Where a memory was learned."""
 
     session: str
-    """ID of the session."""
+    """ID of the session; empty if it was not learned in one."""
     messages: list[str]
     """Message positions, such as `12` or `12-14`."""
     strategy: str
-    """How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` another program."""
+    """How the memory was learned: `embedded`, `model`, `agent`, `person`, or `import from` and a program's name."""
     time: str
     """When the memory was learned, as RFC 3339."""
     branch: NotRequired[str]
@@ -529,7 +529,7 @@ class MemoryToolCall(TypedDict):
     project_dir: str
     """Any directory of the project."""
     input: dict[str, Any]
-    """The tool input as the model sent it: `{"command": "view", "path": "/memories"}`."""
+    """The tool input as the model sent it, such as `{"command": "view", "path": "/memories"}`."""
     session_id: NotRequired[str | None]
     """The session in which it was called."""
 
@@ -1102,7 +1102,7 @@ class Session(TypedDict):
     tags: list[str]
     """Labels by which lists can be filtered."""
     parent: NotRequired[str | None]
-    """The session that this one was forked from, or the main session if this one belongs to a subagent."""
+    """The session that this one was forked from, or that started it as a subagent or an exploration."""
     forked_at_seq: NotRequired[int | None]
     """For a fork, the last message that it shares with its parent."""
     model: ModelSpec
@@ -1327,7 +1327,7 @@ class TeamStatus(TypedDict):
     blocked: NotRequired[list[TeamBlocked]]
     """Files that must not be shared in their current state."""
     withheld: NotRequired[list[TeamBlocked]]
-    """Other people's files that were not pulled because of their contents. Each is reported once."""
+    """Other people's files that were not pulled because of their contents."""
     conflicts: NotRequired[list[OpenConflict]]
     """Topics that have several versions, until a person chooses one."""
     proposals: int
@@ -1376,7 +1376,7 @@ class Thresholds(TypedDict):
     warning: int
     """From this size of the prompt, the level is `warning`."""
     auto: int
-    """From this size, the session is compacted automatically."""
+    """From this size, the session is compacted automatically, if that is turned on."""
     blocking: int
     """From this size, no prompt is returned without a compaction."""
 
@@ -1497,7 +1497,7 @@ class CacheReport(TypedDict):
 
 
 class Candidate(TypedDict):
-    """A statement by the user that may be worth remembering. It is not added to prompts until somebody keeps it."""
+    """A statement by the user that may be worth remembering. It is not recalled until it is kept."""
 
     id: str
     """The ID."""
@@ -1711,7 +1711,7 @@ class CreateSession(TypedDict):
     tags: NotRequired[list[str]]
     """Labels by which lists can be filtered."""
     parent: NotRequired[str | None]
-    """The main session, if this one belongs to a subagent."""
+    """The session that starts this one as a subagent or an exploration."""
     model: NotRequired[ModelSpec | None]
 
 
@@ -2004,7 +2004,7 @@ class Memory(TypedDict):
     questions: NotRequired[list[str]]
     """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
     modified: str
-    """When the file was last written, as RFC 3339."""
+    """When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file."""
     bytes: int
     """Size in bytes."""
     etag: NotRequired[str]
@@ -2269,7 +2269,7 @@ class ModelState(TypedDict):
     name: NotRequired[str | None]
     """Name of the model; absent if each session's own model is called."""
     small_name: NotRequired[str | None]
-    """Name of the model for notes, if it is a different one."""
+    """Name of the model for notes and recall, if it is a different one."""
     origin: NotRequired[str | None]
     """Scheme, host and port to which the key and conversations are sent."""
     summary: Strategy
@@ -2416,7 +2416,7 @@ class RecallTerm(TypedDict):
     """A word, and the parts of the topic that contain it."""
 
     term: str
-    """The word, in index form."""
+    """The word as the index stores it: in lower case and stemmed."""
     fields: list[TopicField]
 
 
@@ -2425,7 +2425,7 @@ class RecallWhy(TypedDict):
 
     by: Strategy
     terms: list[RecallTerm]
-    """Words of the query that the topic contains, in index form, most significant first."""
+    """Words of the query that the topic contains, most significant first."""
     score: float
     """Score from matching words only."""
     place: NotRequired[int | None]
@@ -2444,7 +2444,7 @@ class RecalledMemory(TypedDict):
     age: str
     """The memory's age, in words."""
     modified: str
-    """When the file was last written, as RFC 3339."""
+    """When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file."""
     certainty: RecallCertainty
     """Whether the memory fits the question. The sure ones are first."""
     score: float
@@ -2879,7 +2879,7 @@ class Usage(TypedDict):
 
     rows: list[UsageRow]
     """
-    One row for each purpose and model, newest call first. With `by=session`, or for one session, also one for each
+    One row for each purpose and model, newest call first. With `by=session`, or for one session, rows are also split by
     session.
     """
     more: bool
@@ -2983,7 +2983,7 @@ class MessagesPage(TypedDict):
 
 
 class Expanded(TypedDict):
-    """The messages that a summary replaces, or only those that one line of the summary is about."""
+    """The messages that a summary replaces, or only those that match a query."""
 
     messages: list[HistoryMessage]
     next_cursor: NotRequired[str | None]
