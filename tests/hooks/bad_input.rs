@@ -24,7 +24,7 @@ fn a_client_goes_on_and_doctor_knows_why_nothing_came_of_it() {
         (&["Stop"], "{\"cwd\":\"here\"}", "`cwd` must be an absolute path"),
         (&["Stop"], &huge, "is longer than"),
         (&["PreToolUse"], "{}", "unknown event"),
-        (&[], "{}", "unknown event"),
+        (&[], "{}", "the name of the event is missing"),
         (&["Stop", "--client", "emacs"], "{}", "use one of claude-code"),
         (&["Stop", "--hard"], "{}", "too many"),
     ] {

@@ -126,7 +126,7 @@ impl TranscriptReader {
                 StorageForm::Document => MAX_DOCUMENT_BYTES,
                 _ => MAX_RECORD_BYTES,
             };
-            Err(format!("it is {length} bytes; at most {most} are read"))
+            Err(format!("the record is {length} bytes; at most {most} are read"))
         } else {
             parse(&record)
         };
@@ -149,7 +149,7 @@ impl TranscriptReader {
 fn parse(record: &[u8]) -> Result<Option<Value>, String> {
     let record = record.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(record);
     let text = std::str::from_utf8(record)
-        .map_err(|error| format!("not UTF-8 from byte {} on", error.valid_up_to()))?;
+        .map_err(|error| format!("not valid UTF-8 from byte {} on", error.valid_up_to()))?;
     if text.trim_ascii().is_empty() {
         return Ok(None);
     }

@@ -134,7 +134,7 @@ fn wait(
         Ok(0) => Err(HookFault::Waits { event, why, because }),
         Ok(dropped) => {
             let why =
-                format!("{why}; dropped {dropped} older events, because too many are waiting");
+                format!("{why}; too many events were waiting, so the oldest were dropped ({dropped})");
             Err(HookFault::Waits { event, why, because: Because::Trouble })
         }
         Err(source) => {
@@ -172,7 +172,7 @@ fn read_words(words: &[String]) -> Result<HookWords, HookFault> {
             name if event.is_none() => {
                 event = Some(HookEvent::named(name).ok_or_else(|| unknown(name))?);
             }
-            more => return Err(HookFault::Use(format!("too many arguments: {more:?}"))),
+            more => return Err(HookFault::Use(format!("unexpected argument {more:?}"))),
         }
     }
     event.map(|event| HookWords { event, client }).ok_or_else(|| unknown(""))
@@ -180,7 +180,11 @@ fn read_words(words: &[String]) -> Result<HookWords, HookFault> {
 
 fn unknown(name: &str) -> HookFault {
     let names: Vec<_> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
-    HookFault::Use(format!("unknown event {name:?}; use one of {}", names.join(", ")))
+    let what = match name {
+        "" => "the name of the event is missing".to_owned(),
+        name => format!("unknown event {name:?}"),
+    };
+    HookFault::Use(format!("{what}; use one of {}", names.join(", ")))
 }
 
 fn stdin() -> Result<Vec<u8>, HookFault> {

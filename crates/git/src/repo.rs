@@ -48,16 +48,16 @@ impl Repo {
     pub fn open(git: &Git, dir: &Path, view: &Path) -> Result<Self, GitError> {
         let doing = "open the repository";
         let own = dir.join(".git");
-        let kind = fs::symlink_metadata(&own).map_err(|_| none(doing, ""))?;
+        let unsuitable = |why| GitError::Failed { doing, why, said: String::new() };
+        let kind =
+            fs::symlink_metadata(&own).map_err(|_| unsuitable(GitTrouble::NoRepository))?;
         if !kind.is_dir() {
-            let said = "its .git is not a directory: linked worktrees are not supported";
-            return Err(none(doing, said));
+            return Err(unsuitable(GitTrouble::Worktree));
         }
         let failed = |source| GitError::Io { doing, source };
         let own = fs::canonicalize(&own).map_err(failed)?;
-        let branch = branch_of(&read_head(&own).map_err(failed)?).ok_or_else(|| {
-            none(doing, "no branch is checked out: check one out with `git switch`")
-        })?;
+        let branch = branch_of(&read_head(&own).map_err(failed)?)
+            .ok_or_else(|| unsuitable(GitTrouble::NoBranch))?;
         look_through(&own, view, &branch).map_err(failed)?;
         Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
     }
@@ -123,10 +123,11 @@ impl Repo {
     }
 }
 
-fn none(doing: &'static str, said: &str) -> GitError {
-    GitError::Failed { doing, why: GitTrouble::NoRepository, said: said.to_owned() }
-}
-
+>>>
+@@ crates/render/src/compaction.rs
+/// Describes how many of the names that were used later were still in the prompt.
+===
+/// Describes how many of the names that were used later the prompt contained.
 fn read_head(own: &Path) -> io::Result<String> {
     let path = own.join("HEAD");
     let kind = fs::symlink_metadata(&path)?;

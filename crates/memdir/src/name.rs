@@ -103,7 +103,7 @@ fn check_as_read(part: &str) -> Result<(), &'static str> {
     let is_control = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     Err(match part {
         "" => "has an empty path component",
-        "." | ".." => "leads outside the directory",
+        "." | ".." => "has `.` or `..` as a path component",
         _ if part.len() > MOST_BYTES => "has a path component longer than 200 bytes",
         _ if part.starts_with('.') => "is hidden: it must not begin with a dot",
         _ if part.starts_with(['~', '-']) => {

@@ -22,8 +22,8 @@ pub struct Question {
     pub families: Vec<(usize, String)>,
     /// Quoted phrases, in lower case.
     pub phrases: Vec<String>,
-    /// Whether a hit must contain the phrases. In a full question they are titles and names, which a message may word
-    /// differently; then hits with the phrases are only ranked higher.
+    /// Whether a hit must contain the phrases. This is false if there is a question outside the quotes: the phrases are
+    /// then probably titles or names, which a message may word differently, so they only rank a hit higher.
     pub needs_phrases: bool,
     /// The question's words in lower case. One of them may be the name of a speaker.
     pub words: Vec<String>,

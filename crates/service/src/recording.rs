@@ -157,7 +157,7 @@ impl ServiceContext {
         let now = self.now();
         if let Some(seconds) = request.seconds.filter(|n| !(1..=MOST_SECONDS).contains(n)) {
             let detail =
-                format!("{seconds} is not a number from 1 to {MOST_SECONDS}, which is 30 days");
+                format!("must be from 1 to {MOST_SECONDS} seconds (30 days), but is {seconds}");
             return Err(ServiceError::invalid("seconds", detail)
                 .hint("leave it out to pause until `bethink resume`"));
         }

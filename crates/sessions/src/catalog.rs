@@ -152,7 +152,7 @@ impl SessionService {
         if model.name.is_empty() || model.name.len() > MAX_TITLE {
             return Err(ServiceError::invalid(
                 "model.name",
-                format!("must have 1 to {MAX_TITLE} bytes"),
+                format!("must be 1 to {MAX_TITLE} bytes long"),
             ));
         }
         if model.max_output_tokens == Some(0) {

@@ -96,7 +96,9 @@ impl SessionPrefix {
         }
         append(&mut messages, instruction);
         let prompt = ValidPrompt::check(messages).map_err(|faults| {
-            ServiceError::internal(format!("the prompt of a fork is not valid: {faults:?}"))
+            ServiceError::internal(format!(
+                "the prompt for bethink's own model call about this session is not valid: {faults:?}"
+            ))
         })?;
         let room = self.room.saturating_sub(u64::from(text_tokens(instruction)));
         let form = if same { self.form } else { ClientForm::default() };

@@ -16,7 +16,8 @@ use bethink_transcript::{Seq, UnixMicros};
 
 use super::disk::{RealDisk, Stamps};
 
-/// What a session's prompts show. Kept while the session is in memory.
+/// The instruction files that a session's prompts show, and the state for reading them again. Kept while the session is
+/// in memory.
 #[derive(Debug, Default)]
 pub(super) struct InstructionsShown {
     /// The compaction whose summary the prompts begin with.

@@ -29,7 +29,7 @@ const JSONL: &str = "application/x-ndjson";
         (api::ImportRequest = "application/json"),
         (String = "application/x-ndjson"),
     )),
-    responses((status = 202, description = "The import job; its result is a list of `ImportFile`", body = api::Job))
+    responses((status = 202, description = "The import job; its result is a list of `ImportFile`, or an `AgentTranscripts` if `agent` was set", body = api::Job))
 )]
 pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();

@@ -5094,7 +5094,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The import job; its result is a list of `ImportFile` */
+            /** @description The import job; its result is a list of `ImportFile`, or an `AgentTranscripts` if `agent` was set */
             202: {
                 headers: {
                     [name: string]: unknown;
