@@ -215,7 +215,8 @@ pub(crate) fn compaction(
     };
     // An id begins with its time, so the newest has the largest.
     let newest = all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id);
-    newest.ok_or_else(|| CliFailure::hinted(none, "run `bethink compact` to compact the session now"))
+    newest
+        .ok_or_else(|| CliFailure::hinted(none, "run `bethink compact` to compact the session now"))
 }
 
 /// Returns whether `part` is the beginning or the end of the id.

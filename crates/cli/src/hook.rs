@@ -133,8 +133,9 @@ fn wait(
     match Spool::at(&place).put(delivery) {
         Ok(0) => Err(HookFault::Waits { event, why, because }),
         Ok(dropped) => {
-            let why =
-                format!("{why}; too many events were waiting, so the oldest were dropped ({dropped})");
+            let why = format!(
+                "{why}; too many events were waiting, so the oldest were dropped ({dropped})"
+            );
             Err(HookFault::Waits { event, why, because: Because::Trouble })
         }
         Err(source) => {

@@ -49,8 +49,7 @@ impl Repo {
         let doing = "open the repository";
         let own = dir.join(".git");
         let unsuitable = |why| GitError::Failed { doing, why, said: String::new() };
-        let kind =
-            fs::symlink_metadata(&own).map_err(|_| unsuitable(GitTrouble::NoRepository))?;
+        let kind = fs::symlink_metadata(&own).map_err(|_| unsuitable(GitTrouble::NoRepository))?;
         if !kind.is_dir() {
             return Err(unsuitable(GitTrouble::Worktree));
         }
@@ -123,11 +122,6 @@ impl Repo {
     }
 }
 
->>>
-@@ crates/render/src/compaction.rs
-/// Describes how many of the names that were used later were still in the prompt.
-===
-/// Describes how many of the names that were used later the prompt contained.
 fn read_head(own: &Path) -> io::Result<String> {
     let path = own.join("HEAD");
     let kind = fs::symlink_metadata(&path)?;

@@ -77,7 +77,7 @@ pub fn skipped(chain: &InstructionChain, places: &ShortPaths<'_>, width: usize) 
     all.sort_by_key(|skipped| skipped.harmless);
     let mut out = Vec::new();
     if !all.is_empty() {
-        out.extend([StyledText::new(), StyledText::new().dim("not loaded from here")]);
+        out.extend([StyledText::new(), StyledText::new().dim("skipped")]);
     }
     out.extend(all.into_iter().flat_map(|skipped| one_skipped(skipped, places, width)));
     if chain.skipped_more > 0 {
@@ -194,7 +194,7 @@ mod tests {
             .collect();
         let expect = [
             "",
-            "not loaded",
+            "skipped",
             "? /q/waits",
             "    because",
             "! ␛[31mlost",

@@ -8,15 +8,11 @@ use bethink_service::{ErrorKind, ServiceError};
 pub(crate) fn git_error(error: GitError) -> ServiceError {
     let detail = error.to_string();
     let (kind, hint) = match error {
-        GitError::NoGit => {
-            (
-                ErrorKind::Conflict,
-                "install git, or run `bethink team init --dir DIR` to share a plain folder",
-            )
-        }
-        GitError::TooSlow { .. } => {
-            (ErrorKind::Unreachable, "nothing was lost; try again later")
-        }
+        GitError::NoGit => (
+            ErrorKind::Conflict,
+            "install git, or run `bethink team init --dir DIR` to share a plain folder",
+        ),
+        GitError::TooSlow { .. } => (ErrorKind::Unreachable, "nothing was lost; try again later"),
         GitError::Failed { why, .. } => trouble(why),
         GitError::TooMuch { .. } => {
             (ErrorKind::TooLarge, "check that the repository contains only memory files")
@@ -36,9 +32,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
             (Unreachable, "connect to the host once with `ssh`, and check its key")
         }
         GitTrouble::NotFound => (Unreachable, "check the address and your access rights"),
-        GitTrouble::Offline => {
-            (Unreachable, "check the address and the network; nothing was lost")
-        }
+        GitTrouble::Offline => (Unreachable, "check the address and the network; nothing was lost"),
         GitTrouble::Refused => (Conflict, "check the remote's rules for pushes; nothing was lost"),
         GitTrouble::Ownership => (
             Conflict,
@@ -47,9 +41,10 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
         GitTrouble::Locked => {
             (Conflict, "if git is not running, remove the lock file that is named above")
         }
-        GitTrouble::Corrupt => {
-            (Conflict, "if `git fsck` in the team directory reports errors, clone the remote again, and copy your files into the clone; if not, the remote must be repaired")
-        }
+        GitTrouble::Corrupt => (
+            Conflict,
+            "if `git fsck` in the team directory reports errors, clone the remote again, and copy your files into the clone; if not, the remote must be repaired",
+        ),
         GitTrouble::NoRepository => (
             Conflict,
             "restore `.git` in the team directory, or clone the remote again, and copy your files into the clone",

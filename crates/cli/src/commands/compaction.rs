@@ -26,7 +26,8 @@ pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
     let request = CompactRequest { instructions, level, summary_tokens, dry_run: false };
     let compaction = made(app, &client, session.id, &request).await?;
     show(app, &compaction, &session)?;
-    let hint = "`bethink undo` undoes the compaction, `bethink expand` shows the summarized messages";
+    let hint =
+        "`bethink undo` undoes the compaction, `bethink expand` shows the summarized messages";
     Ok(app.screen.hint(hint)?)
 }
 

@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use bethink_api::{HealthStatus, ModelReadiness, ModelState};
-use bethink_client::{Client, ClientError, ProofError};
+use bethink_client::proof::ProofError;
+use bethink_client::{Client, ClientError};
 use bethink_terminal::words::bytes;
 use bethink_terminal::{Screen, StyledText, Tone, hanging};
 

@@ -91,7 +91,7 @@ pub(super) fn parse(text: &str) -> Result<JsonNode, NotEdited> {
     parser.blank()?;
     match parser.peek() {
         None => Ok(node),
-        Some(_) => Err(parser.wrong("unexpected text after the end")),
+        Some(_) => Err(parser.wrong("unexpected text after the JSON value")),
     }
 }
 
