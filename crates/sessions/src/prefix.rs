@@ -40,7 +40,7 @@ impl SessionPrefix {
     pub(crate) fn new(state: &SessionState, sent: Option<SentRequest>) -> Result<Self> {
         let shown = view(&state.history, &state.decisions, state.view_options());
         let prompt = ValidPrompt::check(shown.messages).map_err(|faults| {
-            ServiceError::internal(format!("the view is not a valid prompt: {faults:?}"))
+            ServiceError::internal(format!("the session's prompt is not valid: {faults:?}"))
         })?;
         let sent = sent.unwrap_or_default();
         let messages = match sent.frame.own_messages {

@@ -54,7 +54,7 @@ pub enum FactorSource {
 // Costs of `Usage` kinds were fitted to 1,566 turns of 15 recorded sessions (Claude Sonnet 4 to Opus 4.6),
 // with leave-one-out validation: `figures --only tokens FILES…`.
 kinds! {
-    Free "free" Set 0 "A letter of a word, or one space before a word. Its cost is included in that of its neighbours.",
+    Free "free" Set 0 "A letter of a word, or one space before a word. Its cost is included in that of its neighbors.",
     Word "word" Usage 1_070 "A run of lowercase letters that does not follow a capital.",
     Capital "capital" Usage 1_560 "A run of capitals, with the lowercase letters after it.",
     Long "long run" Set 300 "A letter beyond the length of any word.",
@@ -71,7 +71,7 @@ kinds! {
     Call "call" Usage 53_000 "A tool call without its input: name, id and the fixed tokens around them.",
     Result "result" Set 30_000 "A tool result without its text: id and the fixed tokens around it.",
     Thought "thought" Usage 16_000 "A thinking block, without its text.",
-    Media "media" Set 2_000_000 "An image or a document, whatever its size (specification, section 3).",
+    Media "media" Set 2_000_000 "An image or a document, whatever its size.",
 }
 
 const _: () = assert!(TokenKind::Result.milli() == RESULT_FRAME_TOKENS as u64 * MILLI);
