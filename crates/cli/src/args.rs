@@ -264,7 +264,7 @@ pub(crate) enum CliCommand {
     /// Write a session as JSONL
     #[command(after_help = "Example: bethink export --output session.jsonl")]
     Export {
-        /// An id, its beginning or end, or `last` [default: --session, else last]
+        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
         /// Write to this file instead of stdout; the file appears when it is complete

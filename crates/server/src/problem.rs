@@ -113,10 +113,10 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
         }
         ErrorKind::NotCompactable => (S::CONFLICT, "The session cannot be compacted further"),
         ErrorKind::StorageFull => (S::INSUFFICIENT_STORAGE, "The disk is full"),
-        ErrorKind::ReadOnly => (S::SERVICE_UNAVAILABLE, "The daemon's home is read-only"),
-        ErrorKind::StorageFailed => {
-            (S::SERVICE_UNAVAILABLE, "The database files are not accessible")
+        ErrorKind::ReadOnly => {
+            (S::SERVICE_UNAVAILABLE, "A file or directory is read-only or not accessible")
         }
+        ErrorKind::StorageFailed => (S::SERVICE_UNAVAILABLE, "Files could not be read or written"),
         ErrorKind::StorageDamaged => (S::INTERNAL_SERVER_ERROR, "The database is damaged"),
         ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
         ErrorKind::Unreachable => (S::BAD_GATEWAY, "The remote is unreachable or denied access"),

@@ -87,7 +87,7 @@ fn lookup(question: &str, manner: api::RecallManner) -> MemoryLookup {
     }
 }
 
-/// Searches for a topic by its description, and by the sentences that it quotes.
+/// Searches for a topic by its description, and by its quoted lines, which begin with `> `.
 fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck) {
     let Ok(Some((text, _))) = project.directory(key.0).text_now(&key.1) else { return };
     let topic = header::read(&text);
