@@ -83,7 +83,7 @@ fn fidelity(c: &Compaction) -> StyledText {
     let told = match detail.names {
         0 => ", no names were in use".to_owned(),
         names => format!(
-            ", the prompt has {} of {} names in use (files, functions, …)",
+            ", the prompt has {} of {} names in use (files, errors, …)",
             count(detail.kept),
             count(names)
         ),
@@ -212,7 +212,7 @@ mod tests {
   summarized  messages 1–92 in 2,400 tokens
   kept        all messages from 93 on, unchanged
   restored    file src/a.rs (1,203)
-  fidelity    0.97, the prompt has 141 of 145 names in use (files, functions, …)
+  fidelity    0.97, the prompt has 141 of 145 names in use (files, errors, …)
   lost        a_b
   in use      the prompt had 9 of 10 names that were used later; lost c_d
   warning     fidelity fell
