@@ -171,7 +171,7 @@ pub(crate) enum CliCommand {
     /// Show what fills the context window
     #[command(after_help = "Example: bethink context --session last")]
     Context {
-        /// Ask the provider to count the tokens (needs a configured model)
+        /// Show only the number of tokens, counted by the provider (needs a configured model)
         #[arg(long)]
         count: bool,
     },

@@ -2989,7 +2989,7 @@ export interface components {
         };
         /** @description The call is retried. */
         ModelAgain: {
-            /** @description What was changed before the retry. */
+            /** @description What was changed in the request before the retry. */
             change: string;
             /**
              * Format: int64

@@ -2150,7 +2150,7 @@ class ModelAgain(TypedDict):
     """The call is retried."""
 
     change: str
-    """What was changed before the retry."""
+    """What was changed in the request before the retry."""
     wait_ms: int
     """How long to wait first, in milliseconds."""
     bytes: int
