@@ -15,7 +15,8 @@ impl SessionService {
         loaded.require_messages("append the user's first message, then count")?;
         let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
-            let hint = "set `provider` in [model]; the report's own figures need no model";
+            let hint =
+                "set `provider` and `name` in [model]; the report's own figures need no model";
             conflict("could not count tokens: no model can be called")
                 .hint(self.models.fault().unwrap_or(hint))
         })?;
