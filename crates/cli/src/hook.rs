@@ -39,11 +39,11 @@ enum HookFault {
     Input(#[from] HookInputError),
     #[error("could not read the hook's input: {0}")]
     Stdin(#[source] io::Error),
-    #[error("the daemon refused {event} with status {status}: {body}")]
+    #[error("the daemon refused the event {event} with status {status}: {body}")]
     Refused { event: HookEvent, status: u16, body: String },
-    #[error("{event} is waiting in the spool: {why}")]
+    #[error("the event {event} is waiting in the spool: {why}")]
     Waits { event: HookEvent, why: String, because: Because },
-    #[error("{event} is lost ({why}): could not write it to {place}: {source}")]
+    #[error("the event {event} is lost ({why}): could not write it to {place}: {source}")]
     Lost { event: HookEvent, why: String, place: String, source: io::Error },
     #[error("could not find bethink's home directory; set BETHINK_HOME")]
     Home,

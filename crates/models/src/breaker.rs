@@ -94,7 +94,7 @@ impl Breaker {
         is_failing.then(|| {
             let found = match state.failures {
                 1 => format!("the last call failed: {}", state.why),
-                many => format!("the last {many} calls failed; the last error: {}", state.why),
+                many => format!("the last call failed: {} ({many} failures in a row)", state.why),
             };
             (found, state.todo.unwrap_or(RETRY))
         })

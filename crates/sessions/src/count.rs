@@ -17,7 +17,7 @@ impl SessionService {
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
             let hint =
                 "set `provider` and `name` in [model]; the report's own figures need no model";
-            conflict("could not count tokens: no model can be called")
+            conflict("could not count tokens: no model is configured, or its settings are invalid")
                 .hint(self.models.fault().unwrap_or(hint))
         })?;
         let calibration = loaded.state.learner.calibration();
