@@ -45,7 +45,9 @@ pub fn panel(
     let others = c.attempts.iter().filter(|reason| !reason.starts_with(&own));
     lines.extend(others.take(NAMED).map(|reason| name("not used").dim(reason.clone())));
     if c.undone_at.is_some() {
-        lines.push(name("undone").plain("the prompt shows the messages again instead of the summary"));
+        lines.push(
+            name("undone").plain("the prompt shows the messages again instead of the summary"),
+        );
     }
     lines.into_iter().map(|line| line.fitted(look.width)).collect()
 }

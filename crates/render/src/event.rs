@@ -51,7 +51,10 @@ fn covers(data: &Value) -> String {
 fn compaction(data: &Value) -> (Tone, String) {
     let (before, after) = (number(data, "tokens_before"), number(data, "tokens_after"));
     if data["undone"].as_bool() == Some(true) {
-        return (Tone::Warn, "undone: the prompt shows the messages again instead of the summary".to_owned());
+        return (
+            Tone::Warn,
+            "undone: the prompt shows the messages again instead of the summary".to_owned(),
+        );
     }
     let fidelity = data["fidelity"].as_f64().unwrap_or(0.0);
     let (trigger, level) = (text(data, "trigger"), made(text(data, "level")));
