@@ -3396,12 +3396,12 @@ export interface components {
             field?: string | null;
             /**
              * Format: int64
-             * @description The limit that was exceeded.
+             * @description The maximum that was exceeded, or the minimum that was not reached.
              */
             limit?: number | null;
             /**
              * Format: int64
-             * @description The value that exceeded it.
+             * @description The value that was rejected.
              */
             actual?: number | null;
             /** @description What to do. */

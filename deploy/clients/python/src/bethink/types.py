@@ -2343,9 +2343,9 @@ class Problem(TypedDict):
     field: NotRequired[str | None]
     """The field, parameter or header that is wrong."""
     limit: NotRequired[int | None]
-    """The limit that was exceeded."""
+    """The maximum that was exceeded, or the minimum that was not reached."""
     actual: NotRequired[int | None]
-    """The value that exceeded it."""
+    """The value that was rejected."""
     hint: NotRequired[str | None]
     """What to do."""
     context: NotRequired[ContextReport | None]
