@@ -278,7 +278,7 @@ fn a_model_is_told_of_without_its_key() {
     run(&["notes", "update", "--session", "last"]);
     let doctor = run(&["doctor"]);
     assert!(doctor.contains("anthropic at http://127.0.0.1:1"), "{doctor}");
-    assert!(doctor.contains("from A_KEY, which is set"), "{doctor}");
+    assert!(doctor.contains("from the environment variable A_KEY, which is set"), "{doctor}");
     assert!(!doctor.contains(" notes "), "told once, by its own name: {doctor}");
     let status = run(&["status"]);
     assert!(status.contains("  model     each session's own model: "), "{status}");

@@ -35,7 +35,10 @@ fn two_people_share_and_are_told_what_happened() {
     fs::write(dir(&ada).join("ci.md"), format!("first\ntoken {key}\n")).unwrap();
     let told = done(ada.run(&["team", "sync"]));
     assert!(told.contains("pushed  fog.md"), "{told}");
-    assert!(told.contains("blocked ci.md is not shared") && told.contains("line 2:"), "{told}");
+    assert!(
+        told.contains("blocked ci.md must not be shared") && told.contains("line 2:"),
+        "{told}"
+    );
     assert!(!told.contains(&key), "{told}");
     fs::remove_file(dir(&ada).join("ci.md")).unwrap();
     assert!(done(bob.run(&["team", "sync"])).contains("pulled  fog.md"));

@@ -129,5 +129,5 @@ fn a_server_that_is_not_there_is_told_after_the_first_call() {
     assert_eq!(model["state"], "ready", "{model}");
     has(&model["problems"][0]["found"], "the last call failed: ");
     has(&model["problems"][0]["found"], "unreachable");
-    has(&model["problems"][0]["todo"], "check that its server is running");
+    has(&model["problems"][0]["todo"], "check that the model's server is running");
 }

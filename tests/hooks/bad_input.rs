@@ -19,14 +19,14 @@ fn a_client_goes_on_and_doctor_knows_why_nothing_came_of_it() {
     let huge = format!(r#"{{"x":"{}"}}"#, "y".repeat(33 << 20));
     for (words, stdin, why) in [
         (&["Stop"][..], "{\"session_id\":", "not a JSON object"),
-        (&["Stop"], "", "stdin is empty"),
+        (&["Stop"], "", "the input is empty"),
         (&["Stop"], "[1]", "does not begin with `{`"),
         (&["Stop"], "{\"cwd\":\"here\"}", "`cwd` must be an absolute path"),
         (&["Stop"], &huge, "is longer than"),
         (&["PreToolUse"], "{}", "unknown event"),
-        (&[], "{}", "unknown event"),
+        (&[], "{}", "the name of the event is missing"),
         (&["Stop", "--client", "emacs"], "{}", "use one of claude-code"),
-        (&["Stop", "--hard"], "{}", "too many"),
+        (&["Stop", "--hard"], "{}", "unexpected argument"),
     ] {
         agent.hook_with(words, stdin).is_silent();
         let noted = faults(&daemon.home);
@@ -92,7 +92,7 @@ fn no_stdin_at_all_is_no_hang() {
     let pipe = child.stdin.take();
     assert!(child.wait().unwrap().success());
     drop(pipe);
-    assert_eq!(faults(&home).matches("stdin is empty").count(), 2);
+    assert_eq!(faults(&home).matches("the input is empty").count(), 2);
 }
 
 #[test]

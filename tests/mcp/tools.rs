@@ -210,7 +210,7 @@ fn arguments_are_checked_and_the_answer_names_them() {
         ),
         ("remember", json!({ "text": "" }), "text"),
         ("remember", json!({ "text": "x", "scope": "everybody" }), "private"),
-        ("remember", json!({ "text": "x", "name": "../../x" }), "leads out"),
+        ("remember", json!({ "text": "x", "name": "../../x" }), "as a path component"),
         ("notes", json!({ "session_id": "last", "project_dir": "/nowhere/else" }), "no session"),
         ("notes", json!({ "session_id": "0199a1b2-0000-7000-8000-000000000000" }), "not_found"),
         ("search_history", json!({ "query": "x".repeat(100_000) }), "at most"),

@@ -16,10 +16,10 @@ pub struct Problem {
     /// The field, parameter or header that is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The limit that was exceeded.
+    /// The maximum that was exceeded, or the minimum that was not reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// The value that exceeded it.
+    /// The value that was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<u64>,
     /// What to do.

@@ -215,7 +215,8 @@ pub(crate) fn compaction(
     };
     // An id begins with its time, so the newest has the largest.
     let newest = all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id);
-    newest.ok_or_else(|| CliFailure::hinted(none, "run `bethink compact` to compact it now"))
+    newest
+        .ok_or_else(|| CliFailure::hinted(none, "run `bethink compact` to compact the session now"))
 }
 
 /// Returns whether `part` is the beginning or the end of the id.
@@ -242,7 +243,7 @@ pub(crate) fn one_of<T>(
         (Some(one), None) => Ok(one),
         (Some(a), Some(b)) => {
             let (a, b) = (id(&a), id(&b));
-            wrong(format!("matches more than one {what}: {a}, {b}, …; give more of the id"))
+            wrong(format!("matches more than one {what}, such as {a} and {b}; give more of the id"))
         }
         _ => Err(CliFailure::new(format!("no {what} has an id that begins or ends with {part:?}"))),
     }

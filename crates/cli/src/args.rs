@@ -171,7 +171,7 @@ pub(crate) enum CliCommand {
     /// Show what fills the context window
     #[command(after_help = "Example: bethink context --session last")]
     Context {
-        /// Ask the provider to count the tokens (needs a configured model)
+        /// Show only the number of tokens, counted by the provider (needs a configured model)
         #[arg(long)]
         count: bool,
     },
@@ -264,7 +264,7 @@ pub(crate) enum CliCommand {
     /// Write a session as JSONL
     #[command(after_help = "Example: bethink export --output session.jsonl")]
     Export {
-        /// An id, its beginning or end, or `last` [default: --session, else last]
+        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
         /// Write to this file instead of stdout; the file appears when it is complete

@@ -162,7 +162,9 @@ fn refusal_hint(problem: &Problem) -> Option<String> {
     let mut place = Vec::new();
     place.extend(problem.field.as_ref().filter(|_| is_named).map(|field| format!("in {field}")));
     place.extend(problem.actual.map(|actual| format!("got {actual}")));
-    place.extend(problem.limit.map(|limit| format!("the maximum is {limit}")));
+    let is_minimum = |limit: u64| problem.actual.is_some_and(|actual| actual < limit);
+    let extreme = |limit: u64| if is_minimum(limit) { "minimum" } else { "maximum" };
+    place.extend(problem.limit.map(|limit| format!("the {} is {limit}", extreme(limit))));
     let place = Some(place.join(", ")).filter(|place| !place.is_empty());
     let parts: Vec<String> = place.into_iter().chain(problem.hint.clone()).collect();
     (!parts.is_empty()).then(|| parts.join("; "))

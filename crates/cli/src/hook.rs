@@ -39,11 +39,11 @@ enum HookFault {
     Input(#[from] HookInputError),
     #[error("could not read the hook's input: {0}")]
     Stdin(#[source] io::Error),
-    #[error("the daemon refused {event} with status {status}: {body}")]
+    #[error("the daemon refused the event {event} with status {status}: {body}")]
     Refused { event: HookEvent, status: u16, body: String },
-    #[error("{event} is waiting in the spool: {why}")]
+    #[error("the event {event} is waiting in the spool: {why}")]
     Waits { event: HookEvent, why: String, because: Because },
-    #[error("{event} is lost ({why}): could not write it to {place}: {source}")]
+    #[error("the event {event} is lost ({why}): could not write it to {place}: {source}")]
     Lost { event: HookEvent, why: String, place: String, source: io::Error },
     #[error("could not find bethink's home directory; set BETHINK_HOME")]
     Home,
@@ -133,8 +133,9 @@ fn wait(
     match Spool::at(&place).put(delivery) {
         Ok(0) => Err(HookFault::Waits { event, why, because }),
         Ok(dropped) => {
-            let why =
-                format!("{why}; dropped {dropped} older events, because too many are waiting");
+            let why = format!(
+                "{why}; too many events were waiting, so the oldest were dropped ({dropped})"
+            );
             Err(HookFault::Waits { event, why, because: Because::Trouble })
         }
         Err(source) => {
@@ -172,7 +173,7 @@ fn read_words(words: &[String]) -> Result<HookWords, HookFault> {
             name if event.is_none() => {
                 event = Some(HookEvent::named(name).ok_or_else(|| unknown(name))?);
             }
-            more => return Err(HookFault::Use(format!("too many arguments: {more:?}"))),
+            more => return Err(HookFault::Use(format!("unexpected argument {more:?}"))),
         }
     }
     event.map(|event| HookWords { event, client }).ok_or_else(|| unknown(""))
@@ -180,7 +181,11 @@ fn read_words(words: &[String]) -> Result<HookWords, HookFault> {
 
 fn unknown(name: &str) -> HookFault {
     let names: Vec<_> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
-    HookFault::Use(format!("unknown event {name:?}; use one of {}", names.join(", ")))
+    let what = match name {
+        "" => "the name of the event is missing".to_owned(),
+        name => format!("unknown event {name:?}"),
+    };
+    HookFault::Use(format!("{what}; use one of {}", names.join(", ")))
 }
 
 fn stdin() -> Result<Vec<u8>, HookFault> {

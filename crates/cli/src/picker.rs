@@ -48,8 +48,9 @@ pub(crate) fn check_can_ask(app: &CliApp, hint: impl Into<String>) -> Done {
     if io::stdin().is_terminal() && app.screen.look.progress && !app.screen.json {
         return Ok(());
     }
+    let why = if app.screen.json { "`--json` was used" } else { "this is not a terminal" };
     Err(CliFailure::HintedUse {
-        what: "could not ask for confirmation: this is not a terminal".into(),
+        what: format!("could not ask for confirmation: {why}"),
         hint: hint.into(),
     })
 }

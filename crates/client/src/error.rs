@@ -56,13 +56,13 @@ pub(crate) const SERVES_WITHIN: Duration = Duration::from_secs(10);
 pub enum StartError {
     #[error("could not find bethinkd in {}", looked.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "))]
     NotFound { looked: Vec<PathBuf> },
-    #[error("could not prepare {}", path.display())]
+    #[error("could not create or open {}", path.display())]
     Home { path: PathBuf, source: io::Error },
     #[error("could not run {}", path.display())]
     Spawn { path: PathBuf, source: io::Error },
-    #[error("it stopped at once; the end of {}:\n{tail}", log.display())]
+    #[error("bethinkd stopped at once; the end of its log {}:\n{tail}", log.display())]
     Stopped { log: PathBuf, tail: String },
-    #[error("it did not start within {} s; see {}", SERVES_WITHIN.as_secs(), log.display())]
+    #[error("bethinkd did not answer within {} s; see its log {}", SERVES_WITHIN.as_secs(), log.display())]
     Late { log: PathBuf },
 }
 

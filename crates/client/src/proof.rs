@@ -19,7 +19,9 @@ pub enum ProofError {
         "could not check which program answers on {address}, because {place} could not be read; set BETHINK_TOKEN"
     )]
     NoToken { address: String, place: String },
-    #[error("the program on {address} is not {expected}: {found}; nothing else was sent to it")]
+    #[error(
+        "the program on {address} did not prove that it is {expected} ({found}), so neither the token nor any data was sent to it"
+    )]
     NotProven { address: String, expected: String, found: &'static str },
 }
 

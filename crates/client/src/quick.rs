@@ -29,7 +29,7 @@ const MOST_ANSWER_BYTES: usize = 256 << 10;
 /// Why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QuickError {
-    #[error("no daemon is running in {home}")]
+    #[error("no daemon is running for {home}")]
     NotRunning { home: String },
     #[error("the daemon did not answer within {} ms", .0.as_millis())]
     Late(Duration),

@@ -55,8 +55,7 @@ impl GatewayFault {
 
     /// Converts an error of a call to the provider. A retry does not help if the settings are wrong.
     pub(crate) fn from_upstream(error: &ModelError) -> Self {
-        let message =
-            format!("bethink's gateway got no answer from the provider: {}", error.message);
+        let message = format!("bethink's gateway could not use the provider: {}", error.message);
         let of = |status, code| Self::new(status, code, message.as_str());
         match error.class {
             ErrorClass::TimedOut => of(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout"),

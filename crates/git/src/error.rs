@@ -8,7 +8,7 @@ const MOST_SAID: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    #[error("could not find git: install it, or share a plain folder instead")]
+    #[error("could not run git, which may not be installed")]
     NoGit,
     #[error("could not {doing}: git did not finish within {after:?}")]
     TooSlow { doing: &'static str, after: Duration },
@@ -28,16 +28,16 @@ pub enum GitError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitTrouble {
     #[error(
-        "the remote asks for a password, which bethink cannot enter: set up a key or a credential helper"
+        "the remote refused the login, and bethink cannot enter a password: set up an SSH key or a git credential helper"
     )]
     Password,
-    #[error("the remote's host key is unknown: connect to it once with ssh")]
+    #[error("the remote's host key is unknown or has changed")]
     HostKey,
     #[error("remote not found, or access denied")]
     NotFound,
     #[error("could not reach the remote")]
     Offline,
-    #[error("the remote has new commits")]
+    #[error("the branch has changed in the meantime")]
     Rejected,
     #[error("the remote rejected the push")]
     Refused,
@@ -47,10 +47,16 @@ pub enum GitTrouble {
     Ownership,
     #[error("another git process is running, or left a lock file")]
     Locked,
-    #[error("the repository is damaged")]
+    #[error("the repository, here or at the remote, is damaged")]
     Corrupt,
-    #[error("not a git repository")]
+    #[error("`.git` in the directory is missing or incomplete")]
     NoRepository,
+    #[error(
+        "`.git` in the directory is not a directory itself, as in a linked worktree or a submodule, which are not supported"
+    )]
+    Worktree,
+    #[error("no branch is checked out, or its name has unusual characters")]
+    NoBranch,
     #[error("the disk is full")]
     Full,
     #[error("git failed")]

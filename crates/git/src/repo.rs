@@ -48,16 +48,15 @@ impl Repo {
     pub fn open(git: &Git, dir: &Path, view: &Path) -> Result<Self, GitError> {
         let doing = "open the repository";
         let own = dir.join(".git");
-        let kind = fs::symlink_metadata(&own).map_err(|_| none(doing, ""))?;
+        let unsuitable = |why| GitError::Failed { doing, why, said: String::new() };
+        let kind = fs::symlink_metadata(&own).map_err(|_| unsuitable(GitTrouble::NoRepository))?;
         if !kind.is_dir() {
-            let said = "its .git is not a directory: linked worktrees are not supported";
-            return Err(none(doing, said));
+            return Err(unsuitable(GitTrouble::Worktree));
         }
         let failed = |source| GitError::Io { doing, source };
         let own = fs::canonicalize(&own).map_err(failed)?;
-        let branch = branch_of(&read_head(&own).map_err(failed)?).ok_or_else(|| {
-            none(doing, "no branch is checked out: check one out with `git switch`")
-        })?;
+        let branch = branch_of(&read_head(&own).map_err(failed)?)
+            .ok_or_else(|| unsuitable(GitTrouble::NoBranch))?;
         look_through(&own, view, &branch).map_err(failed)?;
         Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
     }
@@ -121,10 +120,6 @@ impl Repo {
     pub async fn head(&self) -> Result<Option<Oid>, GitError> {
         self.tip(&format!("refs/heads/{}", self.branch)).await
     }
-}
-
-fn none(doing: &'static str, said: &str) -> GitError {
-    GitError::Failed { doing, why: GitTrouble::NoRepository, said: said.to_owned() }
 }
 
 fn read_head(own: &Path) -> io::Result<String> {

@@ -40,7 +40,7 @@ pub struct HookInput {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HookInputError {
-    #[error("stdin is empty; a client must send a JSON object")]
+    #[error("the input is empty; it must be a JSON object")]
     Empty,
     #[error("the JSON is longer than {MAX_INPUT_BYTES} bytes")]
     TooLarge,
@@ -183,8 +183,8 @@ mod tests {
             let told = read(json).unwrap_err().to_string();
             assert!(told.contains(expect), "{json:.80}: {told}");
         };
-        check("", "stdin is empty");
-        check(" \n", "stdin is empty");
+        check("", "the input is empty");
+        check(" \n", "the input is empty");
         check("[]", "does not begin with `{`");
         check("{\"cwd\":", "line 1 column 7");
         check("{}x", "trailing");

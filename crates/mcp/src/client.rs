@@ -90,7 +90,7 @@ impl McpClient {
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
             ServiceError::not_found(format!("{dir} has no session"))
-                .hint("a session appears here once an agent has sent its first message; pass session_id to use another one")
+                .hint("a session appears here once an agent has sent its first message; pass session_id to use another session")
         })
     }
 

@@ -19,7 +19,8 @@ fn sentence(refusal: &ServiceError) -> String {
     }
     out.push_str(&refusal.detail);
     if let (Some(limit), Some(actual)) = (refusal.limit, refusal.actual) {
-        out.push_str(&format!(" (at most {limit}, got {actual})"));
+        let bound = if actual < limit { "at least" } else { "at most" };
+        out.push_str(&format!(" ({bound} {limit}, got {actual})"));
     }
     if let Some(hint) = &refusal.hint {
         out.push_str(&format!("; {hint}"));

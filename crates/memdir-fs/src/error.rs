@@ -58,7 +58,7 @@ pub enum UnusableReason {
     OfTheTeam,
     #[error("is a broken symbolic link")]
     Dangling,
-    #[error("is a symbolic link: remove or rename it yourself")]
+    #[error("is a symbolic link, which bethink does not change: remove or rename it yourself")]
     Linked,
     #[error("has a parent directory that is a symbolic link")]
     LinkedFolder,

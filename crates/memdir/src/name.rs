@@ -103,14 +103,14 @@ fn check_as_read(part: &str) -> Result<(), &'static str> {
     let is_control = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     Err(match part {
         "" => "has an empty path component",
-        "." | ".." => "leads outside the directory",
+        "." | ".." => "has `.` or `..` as a path component",
         _ if part.len() > MOST_BYTES => "has a path component longer than 200 bytes",
-        _ if part.starts_with('.') => "is hidden: it must not begin with a dot",
+        _ if part.starts_with('.') => "has a path component that begins with a dot",
         _ if part.starts_with(['~', '-']) => {
-            "begins with a character that has a special meaning to shells and programs"
+            "has a path component that begins with ~ or -, which have a special meaning to programs"
         }
         _ if part.ends_with(['.', ' ']) || part.starts_with(' ') => {
-            "begins or ends with a space, or ends with a dot, which some systems drop"
+            "has a path component that begins or ends with a space, or ends with a dot"
         }
         _ if part.contains(is_control) => "has a control character",
         _ if part.contains(SEPARATING) => {
@@ -120,7 +120,7 @@ fn check_as_read(part: &str) -> Result<(), &'static str> {
             "has an invisible character"
         }
         _ if has_encoded(part) => "has an encoded character, such as %2e",
-        _ if is_device(part) => "is a device name on some systems",
+        _ if is_device(part) => "has a path component that is a device name on some systems",
         _ => return Ok(()),
     })
 }

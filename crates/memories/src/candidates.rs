@@ -49,7 +49,7 @@ impl MemoryService {
     async fn waiting_candidate(&self, id: Uuid) -> Result<StoredCandidate> {
         let found = self.cx.store().candidate(id).await?.ok_or_else(|| {
             ServiceError::not_found(format!("candidate {id} not found"))
-                .hint("`bethink memory candidates` lists those that are waiting")
+                .hint("`bethink memory candidates` lists the waiting candidates")
         })?;
         match found.state {
             CandidateState::Waiting => Ok(found),

@@ -144,6 +144,7 @@ fn act(
 /// Returns the error for a write that conflicts with another one. The error contains both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
+        _ if write.expected == Expected::Absent => "already exists",
         None => "was deleted after it was read",
         Some(_) => "was changed after it was read",
     };

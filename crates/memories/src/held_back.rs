@@ -144,7 +144,7 @@ impl MemoryService {
 /// been made from the text.
 pub(crate) fn team_gate(text: &str) -> Result<()> {
     bethink_secrets::gate("", text).map_err(|error| {
-        ServiceError::invalid("text", format!("the text could not be shared: {error}"))
+        ServiceError::invalid("text", format!("the text cannot be shared with the team: {error}"))
             .hint("nothing was written; remove that text, or keep the memory private")
     })
 }
@@ -201,12 +201,17 @@ fn named_finding<'a>(findings: &'a [SecretFinding], named: &str) -> Result<&'a S
             Err(ServiceError::invalid("allow_secret", detail).hint(hint))
         }
         (None, _) => {
-            let detail = match findings.is_empty() {
-                true => "the text has no finding to allow".to_owned(),
-                false => format!("the text has no such finding, only these: {}", listed(findings)),
+            let (detail, hint) = match findings.is_empty() {
+                true => (
+                    "nothing in the text looks like a secret".to_owned(),
+                    "leave out `--allow-secret` (`allow_secret` in the API)",
+                ),
+                false => (
+                    format!("the text has no such finding, only these: {}", listed(findings)),
+                    "use the rule in parentheses, or `RULE:LINE`",
+                ),
             };
-            Err(ServiceError::invalid("allow_secret", detail)
-                .hint("use the rule in parentheses, or `RULE:LINE`"))
+            Err(ServiceError::invalid("allow_secret", detail).hint(hint))
         }
     }
 }

@@ -55,10 +55,13 @@ impl MemoryService {
             file: file.to_owned(),
             line: Some(one.line as u64),
             what: format!("contains {} ({}), so it is not recalled", one.what, one.rule),
-            help: format!(
-                "remove the secret, or allow it: `bethink memory edit NAME --allow-secret {}:{}`",
-                one.rule, one.line
-            ),
+            help: match directory.scope {
+                Scope::Team => "remove the secret, and replace it if others may know it".to_owned(),
+                _ => format!(
+                    "remove the secret, or run `bethink memory edit NAME --allow-secret {}:{}` to allow it",
+                    one.rule, one.line
+                ),
+            },
         };
         Ok(found.into_iter().map(finding).collect())
     }

@@ -58,7 +58,10 @@ impl MemoryService {
         let same = |text: &str| print(text) == print(&new.text);
         let known = |why: String| Ok(ProposalOutcome::Known(why));
         if current.as_ref().and_then(|content| content.text()).is_some_and(same) {
-            return known(format!("the team's memory already has {}", new.name));
+            return known(format!(
+                "the team's memory already has the topic {} with this text",
+                new.name
+            ));
         }
         if let Some(why) = self.decided_before(project, &new.text).await? {
             return known(why);
@@ -138,7 +141,7 @@ impl MemoryService {
                 Ok(api::DecidedProposal { proposal: *proposal, warnings: Vec::new() })
             }
             ProposalOutcome::Known(why) => Err(ServiceError::conflict(why)
-                .hint("`bethink team proposals --all` shows earlier decisions")),
+                .hint("`bethink team proposals --all` lists all proposals and their state")),
         }
     }
 
@@ -188,7 +191,7 @@ impl MemoryService {
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
             Some(_) => error.hint(
-                "the topic changed after the proposal was made: compare both, then approve with `replace`, or reject",
+                "the team's topic was created or changed after the proposal was made: compare both, then approve with `replace`, or reject",
             ),
             None => error,
         })?;
@@ -280,7 +283,7 @@ impl MemoryService {
     async fn open_proposal(&self, id: Uuid) -> Result<StoredProposal> {
         let found = self.cx.store().proposal(id).await?.ok_or_else(|| {
             ServiceError::not_found(format!("proposal {id} not found"))
-                .hint("`GET /v1/proposals` lists those that are waiting")
+                .hint("`bethink team proposals` lists the waiting proposals")
         })?;
         if found.state != ProposalState::Open {
             let detail = format!("proposal {id} is already {}", found.state);

@@ -36,8 +36,12 @@ impl MemoryService {
         let scopes = scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
         // A cursor is the scope and name of the previous page's last topic.
         let place = |cursor: &str| {
-            key_of(cursor)
-                .ok_or_else(|| ServiceError::invalid("cursor", "not a cursor from this list"))
+            key_of(cursor).ok_or_else(|| {
+                ServiceError::invalid(
+                    "cursor",
+                    "the cursor is not from this list; start again without one",
+                )
+            })
         };
         let after = cursor.as_deref().map(place).transpose()?;
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
@@ -122,7 +126,7 @@ pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> Serv
         }
         file => format!("{file} not found in {}", directory.dir.display()),
     };
-    ServiceError::not_found(detail).hint("`GET /v1/memories` lists the topics")
+    ServiceError::not_found(detail).hint("`bethink memory ls` lists the topics")
 }
 
 fn out(scope: Scope, topic: &MemoryTopic, unmerged: &UnmergedTopics) -> api::Memory {

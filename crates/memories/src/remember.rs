@@ -150,7 +150,7 @@ impl MemoryService {
             }
         }
         let detail = format!("{NAMES} topics already have names like {:?}", wanted.as_str());
-        Err(ServiceError::conflict(detail).hint("choose a name for this one"))
+        Err(ServiceError::conflict(detail).hint("choose a name for this topic"))
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn checked_questions(given: &[String]) -> Result<Vec<String>> {
             let most = header::QUESTION_CHARS;
             let detail =
                 format!("question {number} has {chars} characters; at most {most} are allowed");
-            return Err(ServiceError::invalid("questions", detail).hint("shorten it"));
+            return Err(ServiceError::invalid("questions", detail).hint("shorten the question"));
         }
         if let Some(found) = scan(&ScannedText { name: "", text: question }).first() {
             let what = found.what;

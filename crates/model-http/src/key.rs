@@ -99,7 +99,7 @@ impl ApiKey {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {
     #[error(
-        "no API key: set the environment variable that api_key_env names, or configure api_key_command"
+        "no API key: set the environment variable that the settings name, or set a command that prints the key"
     )]
     NotSet,
     #[error("the API key is empty")]
@@ -108,11 +108,11 @@ pub(crate) enum KeyError {
     TooLong,
     #[error("the API key contains invalid characters: only visible ASCII is allowed")]
     Characters,
-    #[error("could not start api_key_command: {0}")]
+    #[error("could not start the command that prints the API key: {0}")]
     NotStarted(std::io::ErrorKind),
-    #[error("api_key_command failed: {0}")]
+    #[error("the command that prints the API key failed: {0}")]
     Failed(String),
-    #[error("api_key_command did not finish within {0} seconds")]
+    #[error("the command that prints the API key did not finish within {0} seconds")]
     TooSlow(u64),
     #[error("the API key belongs to another origin and was not sent")]
     OtherOrigin,

@@ -47,7 +47,7 @@ fn allowed(
 
 /// A name resolves only to addresses that are not allowed.
 #[derive(Debug, thiserror::Error)]
-#[error("the name resolves to an address that is not allowed")]
+#[error("the host's name resolves only to addresses that are not allowed")]
 pub(crate) struct NotAllowed;
 
 #[cfg(test)]

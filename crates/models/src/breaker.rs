@@ -24,7 +24,11 @@ const REMEMBERED: usize = 1_024;
 
 /// Lets errands through while the provider responds, and after a pause one trial at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Breaker(Mutex<BreakerState>);
+pub(crate) struct Breaker {
+    state: Mutex<BreakerState>,
+    /// A client's own model is called, so the settings in [model] do not matter.
+    is_of_client: bool,
+}
 
 #[derive(Debug, Default)]
 struct BreakerState {
@@ -46,8 +50,23 @@ pub(crate) struct Pass<'a> {
 }
 
 impl Breaker {
+    pub(crate) fn of_client() -> Self {
+        Self { is_of_client: true, ..Self::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, BreakerState> {
-        locked(&self.0)
+        locked(&self.state)
+    }
+
+    /// Describes a pause, and what a person can do.
+    fn paused(&self, state: &BreakerState, left: Duration) -> String {
+        let seconds = left.as_secs() + 1;
+        let failures = match state.failures {
+            0 | 1 => "a failure".to_owned(),
+            many => format!("{many} failures in a row, the last"),
+        };
+        let todo = state.todo.filter(|_| !self.is_of_client).unwrap_or(WAIT);
+        format!("paused for another {seconds} s after {failures}: {}; {todo}", state.why)
     }
 
     pub(crate) fn enter(&self) -> Result<Pass<'_>, String> {
@@ -58,28 +77,27 @@ impl Breaker {
             state.trial = true;
             return Ok(Pass { breaker: self, trial: true });
         }
-        let seconds = left.as_secs() + 1;
-        Err(format!(
-            "the model is paused for another {seconds} s after {}; {}",
-            state.why,
-            state.todo.unwrap_or(WAIT)
-        ))
+        Err(format!("the model is {}", self.paused(&state, left)))
     }
 
     /// Returns why the provider is paused; `None` if it is not.
     pub(crate) fn rests(&self) -> Option<String> {
         let state = self.state();
         let left = state.until?.saturating_duration_since(Instant::now());
-        let seconds = left.as_secs() + 1;
-        let todo = state.todo.unwrap_or(WAIT);
-        Some(format!("paused for another {seconds} s after {}; {todo}", state.why))
+        Some(self.paused(&state, left))
     }
 
     /// Returns the last failure and what to do about it, if the breaker is still closed.
     pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
         let state = self.state();
         let is_failing = state.failures > 0 && state.until.is_none();
-        is_failing.then(|| (state.why.clone(), state.todo.unwrap_or(RETRY)))
+        is_failing.then(|| {
+            let found = match state.failures {
+                1 => format!("the last call failed: {}", state.why),
+                many => format!("the last call failed: {} ({many} failures in a row)", state.why),
+            };
+            (found, state.todo.unwrap_or(RETRY))
+        })
     }
 }
 
@@ -120,10 +138,7 @@ impl BreakerState {
     fn failed(&mut self, error: &ModelError, blame: Blame) {
         self.failures += 1;
         self.todo = todo(error.class);
-        self.why = match self.failures {
-            1 => error.to_string(),
-            many => format!("{many} failures in a row, the last: {error}"),
-        };
+        self.why = error.to_string();
         if blame == Blame::Person {
             self.rest = REST_AFTER_REFUSAL;
         } else if self.failures < FAILURES {
@@ -138,7 +153,7 @@ impl BreakerState {
 }
 
 /// What happens next if a person can do nothing: while the model is paused, and before that.
-const WAIT: &str = "until then, summaries and notes are made without a model";
+const WAIT: &str = "until then, bethink works without the model";
 const RETRY: &str = "bethink tries again at the next call";
 
 /// The cause of a failure.
@@ -178,13 +193,15 @@ fn blame(class: ErrorClass) -> Blame {
 /// Returns what a person can do about a failure.
 fn todo(class: ErrorClass) -> Option<&'static str> {
     Some(match class {
-        ErrorClass::Auth => "renew the key configured in [model], and restart the daemon",
+        ErrorClass::Auth => {
+            "renew the key configured in [model]; if it is in an environment variable, restart the daemon"
+        }
         ErrorClass::Quota => "add credit to the key's account, or use another key in [model]",
         ErrorClass::NotFound => {
             "fix name, small_name or base_url in [model], and restart the daemon"
         }
         ErrorClass::Unreachable | ErrorClass::TimedOut => {
-            "check that its server is running and that base_url in [model] is right"
+            "check that the model's server is running and that base_url in [model] is right"
         }
         _ => return None,
     })
@@ -212,7 +229,9 @@ impl Strikes {
         let strikes = locked(&self.0);
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
-            format!("the model failed {failed} times in a row in this session, so it is now called only on request")
+            format!(
+                "the model failed {failed} times in a row for {purpose} in this session, so it is now called for that only on request"
+            )
         })
     }
 }

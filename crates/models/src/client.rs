@@ -32,7 +32,7 @@ pub struct ClientModel {
 
 impl ClientModel {
     pub fn new(model: Arc<dyn Model>, name: String) -> Self {
-        Self { model, name, breaker: Arc::default() }
+        Self { model, name, breaker: Arc::new(Breaker::of_client()) }
     }
 }
 

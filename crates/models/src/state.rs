@@ -19,8 +19,7 @@ impl ModelService {
         if state.state != ModelReadiness::Ready {
             return state;
         }
-        if let Some((why, todo)) = self.client.breaker.failing() {
-            let found = format!("the last call failed: {why}");
+        if let Some((found, todo)) = self.client.breaker.failing() {
             state.problems.push(api::ModelProblem { found, todo: todo.to_owned() });
         }
         let stopped = [
@@ -101,7 +100,7 @@ fn problems(
     if base.is_some_and(|base| base.url().scheme() == "http" && !base.is_loopback()) {
         tell(
             "the key and conversations are sent over the network unencrypted".to_owned(),
-            "use https, or an SSH tunnel",
+            "set base_url in [model] to an https address, or use an SSH tunnel",
         );
     }
     if !settings.summaries_by_model() && !settings.notes_by_model() {

@@ -37,6 +37,7 @@ pub fn panel(
         restored(c),
         fidelity(c),
     ];
+    lines.extend(lost(c));
     lines.extend(proved(c));
     lines.extend(c.warning.iter().map(|said| name("warning").put(Tone::Warn, said.clone())));
     // An attempt at the final level is not shown: it only tried other sizes.
@@ -44,7 +45,9 @@ pub fn panel(
     let others = c.attempts.iter().filter(|reason| !reason.starts_with(&own));
     lines.extend(others.take(NAMED).map(|reason| name("not used").dim(reason.clone())));
     if c.undone_at.is_some() {
-        lines.push(name("undone").plain("the prompt shows the messages again"));
+        lines.push(
+            name("undone").plain("the prompt shows the messages again instead of the summary"),
+        );
     }
     lines.into_iter().map(|line| line.fitted(look.width)).collect()
 }
@@ -79,10 +82,21 @@ fn restored(c: &Compaction) -> StyledText {
 fn fidelity(c: &Compaction) -> StyledText {
     let tone = fidelity_tone(c.fidelity);
     let detail = &c.fidelity_detail;
-    let names = plural(detail.names, "name still needed", "names still needed");
-    let lost = named("; lost ", &detail.lost);
-    let told = format!(", {} of {names} are in the prompt{lost}", count(detail.kept));
+    let told = match detail.names {
+        0 => ", no names were in use".to_owned(),
+        names => format!(
+            ", the prompt has {} of {} names in use (files, errors, …)",
+            count(detail.kept),
+            count(names)
+        ),
+    };
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
+}
+
+/// Names the first of the names in use that the prompt no longer contains.
+fn lost(c: &Compaction) -> Option<StyledText> {
+    let lost = named("", &c.fidelity_detail.lost);
+    (!lost.is_empty()).then(|| name("lost").dim(lost))
 }
 
 pub fn fidelity_tone(fidelity: f64) -> Tone {
@@ -96,9 +110,12 @@ pub fn fidelity_tone(fidelity: f64) -> Tone {
 /// Describes how many of the names that were used later were still in the prompt.
 fn proved(c: &Compaction) -> Option<StyledText> {
     let hindsight = c.fidelity_detail.hindsight.as_ref()?;
-    let names = plural(hindsight.names, "name", "names");
     let lost = named("; lost ", &hindsight.lost);
-    let told = format!("{} of {names} used later were in the prompt{lost}", count(hindsight.kept));
+    let told = format!(
+        "the prompt had {} of {} names that were used later{lost}",
+        count(hindsight.kept),
+        count(hindsight.names)
+    );
     Some(name("in use").plain(told))
 }
 
@@ -197,8 +214,9 @@ mod tests {
   summarized  messages 1–92 in 2,400 tokens
   kept        all messages from 93 on, unchanged
   restored    file src/a.rs (1,203)
-  fidelity    0.97, 141 of 145 names still needed are in the prompt; lost a_b
-  in use      9 of 10 names used later were in the prompt; lost c_d
+  fidelity    0.97, the prompt has 141 of 145 names in use (files, errors, …)
+  lost        a_b
+  in use      the prompt had 9 of 10 names that were used later; lost c_d
   warning     fidelity fell
   │ # One
   │ two

@@ -1,10 +1,11 @@
 //! A session's events other than messages, one line each.
 
+use bethink_api::PromptChange::Unknown;
 use bethink_terminal::words::count;
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
-use crate::facts::made;
+use crate::facts::{made, reason};
 
 /// Returns `None` for events that are not shown.
 pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
@@ -18,7 +19,10 @@ pub fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
             format!("updated through message {}{}", number(&data, "through_seq"), by_whom(&data)),
         ),
         "collapse" => (Tone::Good, format!("{} {}", text(&data, "state"), covers(&data))),
-        "cache" => (Tone::Warn, format!("prompt cache miss: {}", text(&data, "cause"))),
+        "cache" => {
+            let cause = serde_json::from_value(data["cause"].clone());
+            (Tone::Warn, format!("prompt cache miss: {}", reason(cause.unwrap_or(Unknown))))
+        }
         "job" if text(&data, "state") == "failed" => {
             (Tone::Warn, format!("{} failed", text(&data, "kind")))
         }
@@ -51,7 +55,10 @@ fn covers(data: &Value) -> String {
 fn compaction(data: &Value) -> (Tone, String) {
     let (before, after) = (number(data, "tokens_before"), number(data, "tokens_after"));
     if data["undone"].as_bool() == Some(true) {
-        return (Tone::Warn, "undone: the prompt shows the messages again".to_owned());
+        return (
+            Tone::Warn,
+            "undone: the prompt shows the messages again instead of the summary".to_owned(),
+        );
     }
     let fidelity = data["fidelity"].as_f64().unwrap_or(0.0);
     let (trigger, level) = (text(data, "trigger"), made(text(data, "level")));

@@ -70,12 +70,12 @@ fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> Styl
         .dim(format!(" ({})", plural(breaks, "unexpected miss", "unexpected misses")))
 }
 
-fn reason(change: PromptChange) -> &'static str {
+pub(crate) fn reason(change: PromptChange) -> &'static str {
     match change {
         PromptChange::System => "the system prompt changed",
         PromptChange::Tools => "the tools changed",
         PromptChange::Model => "the model changed",
-        PromptChange::Compaction => "the session was compacted",
+        PromptChange::Compaction => "a compaction was made or undone",
         PromptChange::Collapse => "old messages were collapsed",
         PromptChange::Microcompact => "old tool results were cleared",
         PromptChange::Snip => "worthless tool results were left out",

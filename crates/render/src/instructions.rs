@@ -77,13 +77,23 @@ pub fn skipped(chain: &InstructionChain, places: &ShortPaths<'_>, width: usize) 
     all.sort_by_key(|skipped| skipped.harmless);
     let mut out = Vec::new();
     if !all.is_empty() {
-        out.extend([StyledText::new(), StyledText::new().dim("not loaded")]);
+        out.extend([StyledText::new(), StyledText::new().dim("skipped")]);
     }
     out.extend(all.into_iter().flat_map(|skipped| one_skipped(skipped, places, width)));
     if chain.skipped_more > 0 {
         out.push(StyledText::new().dim(format!("and {} more", chain.skipped_more)));
     }
     out
+}
+
+/// Lists the files that a person approved for the project.
+pub fn approved(chain: &InstructionChain, places: &ShortPaths<'_>) -> Vec<StyledText> {
+    if chain.approved.is_empty() {
+        return Vec::new();
+    }
+    let heading = [StyledText::new(), StyledText::new().dim("approved")];
+    let paths = chain.approved.iter().map(|path| StyledText::from("  ").plain(places.short(path)));
+    heading.into_iter().chain(paths).collect()
 }
 
 fn one_skipped(
@@ -184,7 +194,7 @@ mod tests {
             .collect();
         let expect = [
             "",
-            "not loaded",
+            "skipped",
             "? /q/waits",
             "    because",
             "! ␛[31mlost",

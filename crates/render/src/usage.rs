@@ -16,7 +16,7 @@ const BY_CLIENT: &str = "in sessions that use the gateway, the client's own mode
 pub fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     let by_client = state.client_summaries.then(|| StyledText::from(BY_CLIENT));
     if state.state == ModelReadiness::Off {
-        let none = StyledText::from("none: summaries and notes are written without one");
+        let none = StyledText::from("none: bethink writes summaries and notes without a model");
         return std::iter::once(none).chain(by_client).collect();
     }
     let name = state.name.as_deref().unwrap_or("each session's own model");

@@ -32,7 +32,7 @@ fn parts(report: &ContextReport) -> [WindowPart; PARTS] {
     let other = report.tokens.saturating_sub(known(tokens));
     let part = |name, mark, colour, tokens| WindowPart { name, mark, colour, tokens };
     [
-        part("not via bethink", '?', AnsiColor::BrightBlack, other),
+        part("added by client", '?', AnsiColor::BrightBlack, other),
         part("system", 's', AnsiColor::Blue, tokens.system),
         part("instructions", 'i', AnsiColor::Magenta, tokens.instructions),
         part("memory", 'm', AnsiColor::Cyan, tokens.memory),

@@ -62,7 +62,7 @@ pub struct ReplayStep {
 pub enum ReplayError {
     #[error(transparent)]
     Client(#[from] ClientError),
-    #[error("could not send message {0}: {1}")]
+    #[error("could not read message {}: {}", .0 + 1, .1)]
     Message(usize, #[source] serde_json::Error),
 }
 

@@ -241,7 +241,7 @@ fn limit_of(request: &api::SearchQuery) -> Result<usize> {
     if q.len() > MAX_QUERY {
         return Err(ServiceError::invalid("q", format!("must have at most {MAX_QUERY} bytes"))
             .bounded(MAX_QUERY as u64, q.len() as u64)
-            .hint("use only its rarest words"));
+            .hint("use only the rarest words of the query"));
     }
     if q.trim().is_empty() {
         return Err(ServiceError::invalid("q", "must not be empty")
@@ -250,7 +250,7 @@ fn limit_of(request: &api::SearchQuery) -> Result<usize> {
     match request.limit.unwrap_or(HITS) {
         n @ 1..=MAX_HITS => Ok(n),
         n => Err(ServiceError::invalid("limit", format!("must be from 1 to {MAX_HITS}"))
-            .bounded(MAX_HITS as u64, n as u64)),
+            .bounded(n.clamp(1, MAX_HITS) as u64, n as u64)),
     }
 }
 

@@ -187,17 +187,17 @@ impl Guard {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wait) = failures.count(now) {
             let seconds = wait.as_secs().max(1);
-            let detail = format!("too many wrong tokens; try again in {seconds} seconds");
+            let detail = format!("too many wrong tokens; try again in {seconds} s");
             return HttpFailure::new(ProblemSort::TooManyFailures, detail)
                 .header(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if capability(path).is_some() {
-            let detail = "the secret in the address is outdated or wrong";
+            let detail = "the secret in the gateway's address is outdated or wrong";
             return HttpFailure::new(ProblemSort::Unauthorized, detail)
                 .hint("`bethink gateway` prints the current address");
         }
-        HttpFailure::new(ProblemSort::Unauthorized, "send `Authorization: Bearer <token>`").hint(
-            "the token is in `$BETHINK_HOME/token`; run `bethink dashboard` to log in with a browser",
+        HttpFailure::new(ProblemSort::Unauthorized, "the token is missing or wrong").hint(
+            "send `Authorization: Bearer <token>` with the token in `$BETHINK_HOME/token`; run `bethink dashboard` to log in with a browser",
         )
     }
 }

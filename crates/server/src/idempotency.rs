@@ -26,7 +26,8 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
     if bytes.is_empty() || bytes.len() > MAX_KEY_BYTES {
         let detail = format!("a key must have 1 to {MAX_KEY_BYTES} characters");
         let failure = HttpFailure::field("Idempotency-Key", detail);
-        return Err(failure.bounded(MAX_KEY_BYTES as u64, bytes.len() as u64));
+        let limit = bytes.len().clamp(1, MAX_KEY_BYTES);
+        return Err(failure.bounded(limit as u64, bytes.len() as u64));
     }
     match value.to_str() {
         Ok(text) if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {

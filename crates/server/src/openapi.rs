@@ -266,7 +266,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("bytes", "Size in bytes."),
     ("cache_read_tokens", "Tokens read from a cache."),
     ("calls", "Number of calls."),
-    ("change", "What was changed before the retry."),
+    ("change", "What was changed in the request before the retry."),
     ("compaction", "ID of the compaction that was made."),
     ("content", "The text."),
     ("created_at", "When it was created, as RFC 3339."),

@@ -113,10 +113,10 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
         }
         ErrorKind::NotCompactable => (S::CONFLICT, "The session cannot be compacted further"),
         ErrorKind::StorageFull => (S::INSUFFICIENT_STORAGE, "The disk is full"),
-        ErrorKind::ReadOnly => (S::SERVICE_UNAVAILABLE, "The daemon's home is read-only"),
-        ErrorKind::StorageFailed => {
-            (S::SERVICE_UNAVAILABLE, "The database files are not accessible")
+        ErrorKind::ReadOnly => {
+            (S::SERVICE_UNAVAILABLE, "A file or directory is read-only or not accessible")
         }
+        ErrorKind::StorageFailed => (S::SERVICE_UNAVAILABLE, "Files could not be read or written"),
         ErrorKind::StorageDamaged => (S::INTERNAL_SERVER_ERROR, "The database is damaged"),
         ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
         ErrorKind::Unreachable => (S::BAD_GATEWAY, "The remote is unreachable or denied access"),
@@ -210,7 +210,8 @@ impl From<ServiceError> for HttpFailure {
         if refusal.kind == ErrorKind::Internal {
             return Self::internal(&refusal);
         }
-        let mut failure = Self::new(refusal.kind, refusal.detail);
+        let detail = sentence(refusal.field.as_deref(), refusal.detail);
+        let mut failure = Self::new(refusal.kind, detail);
         failure.problem.field = refusal.field;
         failure.problem.limit = refusal.limit;
         failure.problem.actual = refusal.actual;
@@ -218,6 +219,17 @@ impl From<ServiceError> for HttpFailure {
         failure.problem.context = refusal.context;
         failure.problem.versions = refusal.versions;
         failure
+    }
+}
+
+/// Adds the field to a detail that lacks a subject, such as "must not be empty".
+fn sentence(field: Option<&str>, detail: String) -> String {
+    const VERBS: [&str; 5] = ["must ", "is ", "has ", "needs ", "may "];
+    match field {
+        Some(field) if VERBS.iter().any(|verb| detail.starts_with(verb)) => {
+            format!("`{field}` {detail}")
+        }
+        _ => detail,
     }
 }
 

@@ -12,6 +12,6 @@ pub fn page_limit(limit: Option<usize>) -> Result<usize> {
     match limit.unwrap_or(PAGE) {
         n @ 1..=MAX_PAGE => Ok(n),
         n => Err(ServiceError::invalid("limit", format!("must be from 1 to {MAX_PAGE}"))
-            .bounded(MAX_PAGE as u64, n as u64)),
+            .bounded(n.clamp(1, MAX_PAGE) as u64, n as u64)),
     }
 }

@@ -156,10 +156,11 @@ impl ServiceContext {
     ) -> Result<api::RecordingStatus> {
         let now = self.now();
         if let Some(seconds) = request.seconds.filter(|n| !(1..=MOST_SECONDS).contains(n)) {
-            let detail =
-                format!("{seconds} is not a number from 1 to {MOST_SECONDS}, which is 30 days");
+            let detail = format!(
+                "a pause of {seconds} seconds is not allowed; it must be from 1 second to 30 days ({MOST_SECONDS} seconds)"
+            );
             return Err(ServiceError::invalid("seconds", detail)
-                .hint("leave it out to pause until `bethink resume`"));
+                .hint("leave out the time to pause until `bethink resume`"));
         }
         let seconds = request.seconds.and_then(|seconds| i64::try_from(seconds).ok());
         let until = seconds.map(|seconds| UnixMicros(now.0 + seconds * 1_000_000));

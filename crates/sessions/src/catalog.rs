@@ -152,7 +152,7 @@ impl SessionService {
         if model.name.is_empty() || model.name.len() > MAX_TITLE {
             return Err(ServiceError::invalid(
                 "model.name",
-                format!("must have 1 to {MAX_TITLE} bytes"),
+                format!("must be 1 to {MAX_TITLE} bytes long"),
             ));
         }
         if model.max_output_tokens == Some(0) {
@@ -168,9 +168,12 @@ impl SessionService {
         let output = model.max_output_tokens.unwrap_or(settings.max_output);
         window_thresholds(model.context_window, output, settings.auto_percent).map_err(|too_small| {
             let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
-            ServiceError::invalid("model.context_window", too_small.to_string())
-                .bounded(limit, model.context_window)
-                .hint("up to half of a window is reserved for output; the rest must have room for a summary and one turn")
+            let error = ServiceError::invalid("model.context_window", too_small.to_string())
+                .bounded(limit, model.context_window);
+            match model.context_window < MIN_WINDOW {
+                true => error.hint("up to half of a window is reserved for output; the rest must have room for a summary and one turn"),
+                false => error,
+            }
         })
     }
 }

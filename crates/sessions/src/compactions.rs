@@ -166,9 +166,9 @@ fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
     {
         return Err(ServiceError::invalid(
             "summary_tokens",
-            format!("must be from {MIN} to {MAX}"),
+            format!("must be from {MIN} to {MAX} tokens"),
         )
-        .bounded(MAX, tokens));
+        .bounded(tokens.clamp(MIN, MAX), tokens));
     }
     let focus = request.instructions.filter(|text| !text.trim().is_empty());
     let manual = CompactionRequest::new(Trigger::Manual);

@@ -15,8 +15,10 @@ impl SessionService {
         loaded.require_messages("append the user's first message, then count")?;
         let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
-            conflict("could not count tokens: no model is configured")
-                .hint("set `provider` in [model]; the report's own figures need no model")
+            let hint =
+                "set `provider` and `name` in [model]; the report's own figures need no model";
+            conflict("could not count tokens: no model is configured, or its settings are invalid")
+                .hint(self.models.fault().unwrap_or(hint))
         })?;
         let calibration = loaded.state.learner.calibration();
         let request = loaded.prefix()?.unchanged(name.clone());

@@ -105,7 +105,7 @@ impl SessionService {
         let last = match last_event_id.as_deref() {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
-                ServiceError::invalid("Last-Event-ID", "not an event id from this stream")
+                ServiceError::invalid("Last-Event-ID", "the event ID is not from this stream")
                     .hint("omit the header to receive only new events")
             })?),
         };

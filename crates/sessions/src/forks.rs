@@ -32,7 +32,8 @@ impl SessionService {
                 Seq::ZERO => "the session has no messages".to_owned(),
                 last => format!("the session has messages 1 to {last}"),
             };
-            return Err(ServiceError::invalid("at_seq", detail).bounded(parent.last_seq.0, at.0));
+            let limit = if at == Seq::ZERO { 1 } else { parent.last_seq.0 };
+            return Err(ServiceError::invalid("at_seq", detail).bounded(limit, at.0));
         }
         let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
         let (dir, model) = (parent.project_dir.clone(), parent.model.clone());

@@ -51,8 +51,9 @@ impl SessionService {
         }
         let is_from_pause = |message: &Message| rules.pause_at(message.created_at).is_some();
         let Some(number) = messages.iter().position(is_from_pause) else { return Ok(()) };
-        let refusal = ServiceError::conflict("recording was paused at this time")
-            .hint("send the request again without the messages from the pause");
+        let refusal =
+            ServiceError::conflict("recording was paused at the time of one of these messages")
+                .hint("send the request again without the messages from the pause");
         Err(ServiceError { field: Some(format!("messages[{number}].created_at")), ..refusal })
     }
 

@@ -40,7 +40,7 @@ impl SessionPrefix {
     pub(crate) fn new(state: &SessionState, sent: Option<SentRequest>) -> Result<Self> {
         let shown = view(&state.history, &state.decisions, state.view_options());
         let prompt = ValidPrompt::check(shown.messages).map_err(|faults| {
-            ServiceError::internal(format!("the view is not a valid prompt: {faults:?}"))
+            ServiceError::internal(format!("the session's prompt is not valid: {faults:?}"))
         })?;
         let sent = sent.unwrap_or_default();
         let messages = match sent.frame.own_messages {
@@ -96,7 +96,9 @@ impl SessionPrefix {
         }
         append(&mut messages, instruction);
         let prompt = ValidPrompt::check(messages).map_err(|faults| {
-            ServiceError::internal(format!("the prompt of a fork is not valid: {faults:?}"))
+            ServiceError::internal(format!(
+                "the prompt for bethink's own model call about this session is not valid: {faults:?}"
+            ))
         })?;
         let room = self.room.saturating_sub(u64::from(text_tokens(instruction)));
         let form = if same { self.form } else { ClientForm::default() };

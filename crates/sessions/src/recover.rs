@@ -97,7 +97,7 @@ impl SessionService {
             ErrorClass::OutputOverflow => self.shorten_answer(handle, refusal, response).await,
             ErrorClass::MediaTooLarge | ErrorClass::RequestTooLarge => {
                 if self.strip(handle, Stripped::Media, RecoveryStep::StripMedia).await? {
-                    let detail = "leaving images and documents out".to_owned();
+                    let detail = "images and documents are left out of the prompt".to_owned();
                     return Ok((RecoveryStep::StripMedia, detail));
                 }
                 if error.class == ErrorClass::RequestTooLarge {
@@ -109,7 +109,7 @@ impl SessionService {
                 if !self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await? {
                     return nothing("there are no more thinking blocks to leave out");
                 }
-                let detail = "leaving thinking blocks out".to_owned();
+                let detail = "thinking blocks are left out of the prompt".to_owned();
                 Ok((RecoveryStep::StripThinking, detail))
             }
             class if Retry::after(class) == Retry::Same => {

@@ -119,10 +119,9 @@ impl SessionService {
         loaded.state.learner.compare(turn.estimated, &turn.size, effective);
         let mut once_kept = once_kept;
         if asked.may_compact {
-            let thrashing = loaded
-                .breakers
-                .thrashing(&self.limits.compact)
-                .map(|often| format!("{often}; it is filled by {}", refill::causes(&turn)));
+            let thrashing = loaded.breakers.thrashing(&self.limits.compact).map(|often| {
+                format!("{often}; the context window is filled by {}", refill::causes(&turn))
+            });
             match self.policy(handle, &loaded, turn.report.tokens) {
                 Policy::Nothing => {}
                 Policy::Held(reason) => {
@@ -438,7 +437,7 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
         .map(|(name, t)| format!("{name} {t}"))
         .collect();
     let detail = format!(
-        "the prompt has {} tokens, but at most {} can be sent; largest parts: {}",
+        "the prompt has {} tokens, but at most {} can be sent; the largest parts, in tokens: {}",
         report.tokens,
         report.thresholds.blocking,
         fills.join(", ")

@@ -1,5 +1,7 @@
 //! Stores statements that extraction is not sure of.
 
+use std::collections::BTreeSet;
+
 use bethink_store::{
     CandidateFilter, CandidateState, CandidateStore, DECIDED_CANDIDATES, ExtractedCandidates,
     StoreFuture, StoreResult, StoredCandidate, WAITING_CANDIDATES,
@@ -116,8 +118,8 @@ pub(crate) async fn put(db: &mut SqliteConnection, found: ExtractedCandidates) -
 }
 
 async fn update(db: &mut SqliteConnection, candidates: Vec<StoredCandidate>) -> StoreResult<()> {
-    let decided = candidates.iter().find(|one| one.state != CandidateState::Waiting);
-    let project = decided.map(|one| one.project_dir.clone());
+    let decided = candidates.iter().filter(|one| one.state != CandidateState::Waiting);
+    let projects: BTreeSet<String> = decided.map(|one| one.project_dir.clone()).collect();
     for one in candidates {
         // The row gets a new checksum, so it must be intact.
         sql(CANDIDATE).bind(one.id).optional(&mut *db, |_| Ok(())).await?;
@@ -131,8 +133,8 @@ async fn update(db: &mut SqliteConnection, candidates: Vec<StoredCandidate>) -> 
             .seal(&mut *db, "candidates")
             .await?;
     }
-    if let Some(project) = project {
-        sql(TRIM_DECIDED).bind(project).bind(DECIDED_CANDIDATES).run(db).await?;
+    for project in projects {
+        sql(TRIM_DECIDED).bind(project).bind(DECIDED_CANDIDATES).run(&mut *db).await?;
     }
     Ok(())
 }

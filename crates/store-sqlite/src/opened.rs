@@ -44,10 +44,12 @@ pub struct RecoveredTable {
 pub enum OpenError {
     #[error(
         "the database was written by a newer bethink (schema {found}, this version knows up to {known}); use the newer \
-         version, or another home"
+         version, or set BETHINK_HOME to another directory"
     )]
     Newer { found: i64, known: i64 },
-    #[error("{0} is the database of another program; move it, or use another home")]
+    #[error(
+        "{0} is the database of another program; move it, or set BETHINK_HOME to another directory"
+    )]
     Foreign(PathBuf),
     #[error("the database is not writable: {0}")]
     ReadOnly(String),

@@ -87,7 +87,5 @@ pub(crate) fn new_row(receipt: &Receipt, answer: &str, at: UnixMicros) -> Value 
 }
 
 pub(crate) fn reused(key: &str) -> StoreError {
-    StoreError::Conflict(format!(
-        "the idempotency key {key} was used for another request; use a new key for each request"
-    ))
+    StoreError::Conflict(format!("the idempotency key {key} was used for another request"))
 }

@@ -213,7 +213,12 @@ fn judge(log: &WalHeader, frames: Vec<Frame>) -> WalVerdict {
         true => format!("frame {} of the write-ahead log", sound + 1),
         false => "the header of the write-ahead log".to_owned(),
     };
-    let reason = format!("{place} fails its checksum, and {lost} frames could not be repaired");
+    let rest = match lost {
+        0 => "all frames can be repaired".to_owned(),
+        1 => "1 frame cannot be repaired".to_owned(),
+        lost => format!("{lost} frames cannot be repaired"),
+    };
+    let reason = format!("{place} fails its checksum; {rest}");
     WalVerdict::Damaged(DamagedWal { reason, big_endian: log.is_big_endian(), frames, used })
 }
 

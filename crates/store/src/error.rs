@@ -12,7 +12,7 @@ pub enum StoreError {
     /// Disk full or quota reached; reads still work, and writes will when there is space again.
     #[error("the disk is full")]
     Full,
-    #[error("the store is read-only: {0}")]
+    #[error("the database is read-only: {0}")]
     ReadOnly(String),
     /// The disk failed, or a file could not be opened or is locked. The request can be retried later.
     #[error("could not access the database files: {0}")]

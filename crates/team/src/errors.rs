@@ -8,12 +8,11 @@ use bethink_service::{ErrorKind, ServiceError};
 pub(crate) fn git_error(error: GitError) -> ServiceError {
     let detail = error.to_string();
     let (kind, hint) = match error {
-        GitError::NoGit => {
-            (ErrorKind::Conflict, "without git, `bethink team init --dir` can share a plain folder")
-        }
-        GitError::TooSlow { .. } => {
-            (ErrorKind::Unreachable, "nothing was lost; run `bethink team sync` again later")
-        }
+        GitError::NoGit => (
+            ErrorKind::Conflict,
+            "install git, or run `bethink team init --dir DIR` to share a plain folder",
+        ),
+        GitError::TooSlow { .. } => (ErrorKind::Unreachable, "nothing was lost; try again later"),
         GitError::Failed { why, .. } => trouble(why),
         GitError::TooMuch { .. } => {
             (ErrorKind::TooLarge, "check that the repository contains only memory files")
@@ -33,10 +32,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
             (Unreachable, "connect to the host once with `ssh`, and check its key")
         }
         GitTrouble::NotFound => (Unreachable, "check the address and your access rights"),
-        GitTrouble::Offline => (
-            Unreachable,
-            "nothing was lost; run `bethink team sync` again when the network is back",
-        ),
+        GitTrouble::Offline => (Unreachable, "check the address and the network; nothing was lost"),
         GitTrouble::Refused => (Conflict, "check the remote's rules for pushes; nothing was lost"),
         GitTrouble::Ownership => (
             Conflict,
@@ -45,13 +41,26 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
         GitTrouble::Locked => {
             (Conflict, "if git is not running, remove the lock file that is named above")
         }
-        GitTrouble::Corrupt => {
-            (Conflict, "clone the remote again into another directory, and copy your files there")
+        GitTrouble::Corrupt => (
+            Conflict,
+            "if `git fsck` in the team directory reports errors, clone the remote again, and copy your files into the clone; if not, the remote must be repaired",
+        ),
+        GitTrouble::NoRepository => (
+            Conflict,
+            "restore `.git` in the team directory, or clone the remote again, and copy your files into the clone",
+        ),
+        GitTrouble::Worktree => (
+            Conflict,
+            "use a clone of the repository, or choose another directory with `bethink team init --dir DIR`",
+        ),
+        GitTrouble::NoBranch => {
+            (Conflict, "check out a branch: run `git switch BRANCH` in the team directory")
         }
-        GitTrouble::NoRepository => (Conflict, "run `bethink team init` to create one"),
         GitTrouble::Full => (StorageFull, "free some space, then try again; nothing was lost"),
-        GitTrouble::Protocol | GitTrouble::Rejected | GitTrouble::Other => {
-            (Conflict, "run `git status` in the team directory for details")
+        GitTrouble::Protocol => (Conflict, "change the address of the remote"),
+        GitTrouble::Rejected => (Conflict, "nothing was lost; run `bethink team sync` again"),
+        GitTrouble::Other => {
+            (Conflict, "if git's message does not help, run `git status` in the team directory")
         }
     }
 }

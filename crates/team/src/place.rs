@@ -137,9 +137,9 @@ impl TeamService {
 /// and shown.
 fn checked(remote: &str) -> Result<Remote> {
     if let Err(error) = bethink_secrets::gate("", remote) {
-        let detail = format!("could not store the remote URL: {error}");
+        let detail = format!("could not use the remote URL: {error}");
         return Err(ServiceError::invalid("remote", detail)
-            .hint("leave the secret out: git uses your credential helper or SSH key"));
+            .hint("leave that part out of the URL: git uses your credential helper or SSH key"));
     }
     Remote::parse(remote).map_err(|error| ServiceError::invalid("remote", error.to_string()))
 }

@@ -98,8 +98,8 @@ impl TeamService {
                 report.pushed = report.pushed_files.len() as u64;
                 let dropped = applied.dropped.iter().map(|file| {
                     format!(
-                        "{file} was removed for everybody; what it contained is still in the git history, so replace the \
-                         secret"
+                        "{file} was removed for everybody; its text is still in the git history, so if it contained a \
+                         secret, replace the secret"
                     )
                 });
                 report.notes.extend(dropped);

@@ -54,7 +54,7 @@ pub enum FactorSource {
 // Costs of `Usage` kinds were fitted to 1,566 turns of 15 recorded sessions (Claude Sonnet 4 to Opus 4.6),
 // with leave-one-out validation: `figures --only tokens FILES…`.
 kinds! {
-    Free "free" Set 0 "A letter of a word, or one space before a word. Its cost is included in that of its neighbours.",
+    Free "free" Set 0 "A letter of a word, or one space before a word. Its cost is included in that of its neighbors.",
     Word "word" Usage 1_070 "A run of lowercase letters that does not follow a capital.",
     Capital "capital" Usage 1_560 "A run of capitals, with the lowercase letters after it.",
     Long "long run" Set 300 "A letter beyond the length of any word.",

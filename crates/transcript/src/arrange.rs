@@ -47,7 +47,7 @@ pub enum Repair {
     EmptyTextDropped { seq: Seq },
     #[error("the prompt began with assistant message {seq}; a user message was added before it")]
     HeadAdded { seq: Seq },
-    #[error("{count} images or documents left out, oldest first")]
+    #[error("images and documents left out, oldest first: {count}")]
     MediaDropped { count: usize },
 }
 

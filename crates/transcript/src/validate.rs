@@ -18,23 +18,23 @@ pub enum StructureFault {
     NoMessages,
     #[error("the first message is not a user message")]
     FirstNotUser,
-    #[error("message {at} has the same role as the message before it")]
+    #[error("message {} of the prompt has the same role as the message before it", .at + 1)]
     RolesDoNotAlternate { at: usize },
-    #[error("message {at} is empty")]
+    #[error("message {} of the prompt is empty", .at + 1)]
     EmptyMessage { at: usize },
-    #[error("message {at} has an empty text block")]
+    #[error("message {} of the prompt has an empty text block", .at + 1)]
     EmptyText { at: usize },
-    #[error("message {at}: tool_use {id} has no result in the next message")]
+    #[error("message {} of the prompt: tool_use {id} has no result in the next message", .at + 1)]
     CallWithoutResult { at: usize, id: ToolUseId },
-    #[error("message {at}: tool_result {id} has no call in the message before")]
+    #[error("message {} of the prompt: tool_result {id} has no call in the message before", .at + 1)]
     ResultWithoutCall { at: usize, id: ToolUseId },
-    #[error("message {at}: a second result for {id}")]
+    #[error("message {} of the prompt: a second result for {id}", .at + 1)]
     DuplicateResult { at: usize, id: ToolUseId },
-    #[error("message {at}: tool_use id {id} was used before")]
+    #[error("message {} of the prompt: tool_use id {id} was used before", .at + 1)]
     DuplicateCall { at: usize, id: ToolUseId },
-    #[error("message {at}: a tool_result comes after other blocks")]
+    #[error("message {} of the prompt: a tool_result comes after other blocks", .at + 1)]
     ResultNotFirst { at: usize },
-    #[error("message {at} has a block that its role does not allow")]
+    #[error("message {} of the prompt has a block that its role does not allow", .at + 1)]
     MisplacedBlock { at: usize },
     #[error("the last message ends in white space")]
     TrailingWhitespace,

@@ -65,10 +65,7 @@ impl TransferService {
     pub async fn import_path(&self, request: api::ImportRequest) -> Result<api::Job> {
         let path = PathBuf::from(&request.path);
         if !path.is_absolute() {
-            return Err(ServiceError::invalid(
-                "path",
-                "must be the absolute path of a session file",
-            ));
+            return Err(ServiceError::invalid("path", "must be an absolute path"));
         }
         if request.agent.is_none() && request.dry_run {
             return Err(ServiceError::invalid("dry_run", "needs `agent`"));
@@ -79,7 +76,10 @@ impl TransferService {
         })?;
         let all = agent.is_some();
         if !(meta.is_file() || all && meta.is_dir()) {
-            return Err(ServiceError::invalid("path", "must be a regular file"));
+            return Err(ServiceError::invalid(
+                "path",
+                "must be a file; if `agent` is set, it may also be a directory",
+            ));
         }
         let found = blocking({
             let path = path.clone();
@@ -417,7 +417,7 @@ pub(crate) async fn hash_of(path: PathBuf) -> Result<String> {
 fn agent_named(name: &str) -> Result<TranscriptAgent> {
     TranscriptAgent::named(name).ok_or_else(|| {
         let known = TranscriptAgent::ALL.map(TranscriptAgent::as_str).join(", ");
-        ServiceError::invalid("agent", format!("{name:?} is not one of {known}"))
+        ServiceError::invalid("agent", format!("{name:?} is not an agent: use one of {known}"))
     })
 }
 

@@ -315,7 +315,7 @@ pub(crate) struct InstructionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InstructionsCommand {
-    /// Allow this project to load a file that is outside of it or looks like a secret
+    /// Allow this project to load a file that needs approval
     #[command(after_help = "Example: bethink instructions approve ../shared/RULES.md")]
     Approve {
         /// The file to approve

@@ -15,14 +15,14 @@ pub(crate) enum SessionCommand {
     /// Show one session
     #[command(after_help = "Example: bethink session show last")]
     Show {
-        /// An id, its beginning or end, or `last` [default: --session, else last]
+        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
     },
     /// Change a session's title
     #[command(after_help = "Example: bethink session rename last 'the tide job'")]
     Rename {
-        /// An id, its beginning or end, or `last`
+        /// An id, its beginning or end, `last` or `pick`
         #[arg(value_name = "SESSION")]
         which: String,
         /// The new title
@@ -31,7 +31,7 @@ pub(crate) enum SessionCommand {
     /// Add or remove a session's tags
     #[command(after_help = "Example: bethink session tag last release --remove draft")]
     Tag {
-        /// An id, its beginning or end, or `last`
+        /// An id, its beginning or end, `last` or `pick`
         #[arg(value_name = "SESSION")]
         which: String,
         /// Tags to add
@@ -44,7 +44,7 @@ pub(crate) enum SessionCommand {
     /// Continue a session in a new one; the old one does not change
     #[command(after_help = "Example: bethink session fork last --at 120")]
     Fork {
-        /// An id, its beginning or end, or `last` [default: --session, else last]
+        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
         /// Number of the last message that the new session shares with the old one [default: the newest]
@@ -57,7 +57,7 @@ pub(crate) enum SessionCommand {
     /// Show what you need to continue a session: notes, todos and the last messages
     #[command(alias = "resume", after_help = "Example: bethink session handover last")]
     Handover {
-        /// An id, its beginning or end, or `last` [default: --session, else last]
+        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
     },

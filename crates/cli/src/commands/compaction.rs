@@ -26,7 +26,8 @@ pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
     let request = CompactRequest { instructions, level, summary_tokens, dry_run: false };
     let compaction = made(app, &client, session.id, &request).await?;
     show(app, &compaction, &session)?;
-    let hint = "`bethink undo` undoes it, `bethink expand` shows the summarized messages";
+    let hint =
+        "`bethink undo` undoes the compaction, `bethink expand` shows the summarized messages";
     Ok(app.screen.hint(hint)?)
 }
 
@@ -105,7 +106,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     let spans = client.collapses(session.id).await?;
     let Some(screen) = app.screen.unless_json(&spans)? else { return Ok(()) };
     if spans.collapses.is_empty() {
-        let none = "this session has no collapsed spans; they need the setting `context.collapse`";
+        let none = "this session has no collapsed spans; the setting `context.collapse` must be true for them";
         return Ok(screen.note(none)?);
     }
     let ids: Vec<_> = spans.collapses.iter().map(|one| one.id).collect();

@@ -71,9 +71,13 @@ fn set(app: &mut CliApp, key: &str, given: &str) -> Done {
     screen.note(format!("set {key} in {}", file.display()))?;
     let next = match entry.origin {
         Some(SettingOrigin::Variable(name)) => {
-            format!("the environment variable {name} takes precedence over the file; unset it")
+            format!(
+                "the environment variable {name} takes precedence over the file; unset the variable to use the file"
+            )
         }
-        _ => "to apply it, restart the daemon: `bethink down`, then `bethink up`".to_owned(),
+        _ => {
+            "to apply the change, restart the daemon: `bethink down`, then `bethink up`".to_owned()
+        }
     };
     Ok(screen.hint(next)?)
 }

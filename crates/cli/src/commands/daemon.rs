@@ -93,7 +93,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     }
     if let Some(pause) = &health.pause {
         let line = StyledText::from("  ").put(Tone::Warn, recording::paused(pause));
-        screen.line(line.dim("; `bethink resume` ends this"))?;
+        screen.line(line.dim("; `bethink resume` ends the pause"))?;
     }
     if screen.quiet {
         return Ok(());

@@ -184,7 +184,7 @@ fn sum_up(screen: &mut Screen, played: &Played, window: u64) -> Done {
     screen.line(StyledText::from(" ").strong("Next"))?;
     for (command, why) in [
         ("bethink up", "starts your own daemon"),
-        ("bethink import ~/.claude/projects/*/", "imports your recorded sessions"),
+        ("bethink import ~/.claude/projects/*/", "imports your Claude Code sessions"),
         ("bethink context", "shows what fills the newest session's window"),
     ] {
         screen.line(StyledText::from("  ").put(Tone::Accent, format!("{command:<38}")).dim(why))?;

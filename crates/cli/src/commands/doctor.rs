@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use bethink_api::{HealthStatus, ModelReadiness, ModelState};
+use bethink_client::proof::ProofError;
 use bethink_client::{Client, ClientError};
 use bethink_terminal::words::bytes;
 use bethink_terminal::{Screen, StyledText, Tone, hanging};
@@ -98,10 +99,12 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
         }
         Err(error) => {
             let todo = match app.places.url {
-                _ if matches!(error, ClientError::Proof(_)) => ANOTHER_PROGRAM,
+                _ if matches!(error, ClientError::Proof(ProofError::NotProven { .. })) => {
+                    ANOTHER_PROGRAM
+                }
                 Some(_) => "check BETHINK_URL, or unset it to use your own daemon",
                 None => {
-                    "run `bethink logs` to see what happened; `bethink down` and `bethink up` restart it"
+                    "run `bethink logs` to see what happened; `bethink down` and `bethink up` restart the daemon"
                 }
             };
             return vec![fail("daemon", error.to_string(), todo)];
@@ -135,8 +138,12 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
     }
     findings.extend(asked.into_iter().flat_map(model));
     if let Err(error) = client.projects().await {
-        let todo =
-            "check that BETHINK_TOKEN, or the file `token` in the home, belongs to this daemon";
+        let todo = match error.problem().map(|problem| problem.status) {
+            Some(401) => {
+                "check that BETHINK_TOKEN, or the file `token` in the home, belongs to this daemon"
+            }
+            _ => "run `bethink logs` for details",
+        };
         findings.push(fail("access", error.to_string(), todo));
     }
     findings
@@ -180,7 +187,7 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
                 ModelReadiness::Spent => "until midnight UTC",
                 _ => "until the pause ends",
             };
-            let todo = format!("{until}, summaries and notes are written without a model");
+            let todo = format!("{until}, bethink works without the model");
             findings.push(warn("model", format!("{found}: {detail}"), todo));
         }
     }
@@ -188,7 +195,7 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
         let found = match (key.from.as_str(), key.present) {
             ("none", _) => "none is sent".to_owned(),
             ("command", _) => "from api_key_command, run when needed".to_owned(),
-            (name, _) => format!("from {name}, which is set"),
+            (name, _) => format!("from the environment variable {name}, which is set"),
         };
         findings.push(ok("key", found));
     }
@@ -311,7 +318,7 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
                 "`daemon.json` names process {}, which does not answer: the daemon hangs or did not stop cleanly",
                 file.pid
             ),
-            "nothing is lost; run `bethink up` to start a new daemon, or `bethink logs` to see what happened",
+            "nothing is lost; run `bethink down` in case it hangs, then `bethink up`; `bethink logs` shows what happened",
         ));
     }
     for (name, path, size) in files(app.places.home.path()) {

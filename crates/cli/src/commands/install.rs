@@ -57,7 +57,12 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, how: InstallOptions) 
     if add(app, agent, how).await? && !app.screen.json {
         let (title, name) = (agent.title(), agent.as_str());
         app.screen.note(format!("start a new {title} session to use bethink"))?;
-        app.screen.hint(format!("`bethink uninstall {name}` undoes this"))?;
+        let project = match app.project_given {
+            true => format!(" --project {}", app.project_dir()),
+            false => String::new(),
+        };
+        let undo = format!("`bethink uninstall {name}{project}` removes bethink from {title}");
+        app.screen.hint(undo)?;
     }
     Ok(())
 }

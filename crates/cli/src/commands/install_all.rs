@@ -59,7 +59,7 @@ pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
         show(app, &found)?;
     }
     let Some(first) = wanted.first() else {
-        return Ok(app.screen.note("bethink is already installed for all of them")?);
+        return Ok(app.screen.note("bethink is already installed for all these agents")?);
     };
     let agents = plural(wanted.len() as u64, "agent", "agents");
     if asks {
@@ -88,7 +88,7 @@ pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
     }
     if is_new && !app.screen.json {
         app.screen.note("start a new session of an agent to use bethink")?;
-        app.screen.hint("`bethink uninstall AGENT` undoes this")?;
+        app.screen.hint("`bethink uninstall AGENT` removes bethink from an agent")?;
     }
     if failed { Err(CliFailure::Printed) } else { Ok(()) }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn run(app: &mut CliApp, asked: &InstructionsArgs) -> Done {
         Some(InstructionsCommand::Revoke { path }) => {
             let client = app.client().await?;
             let done = client.revoke_import(&named(app, path)).await?;
-            tell(app, &done, "is no longer loaded")
+            tell(app, &done, "is no longer approved for this project")
         }
     }
 }
@@ -35,6 +35,7 @@ async fn list(app: &mut CliApp, touched: &[String]) -> Done {
     let places = render::ShortPaths { root: &chain.root, home: &home };
     screen.lines(render::files(&chain, &places, screen.look.width))?;
     screen.lines(render::skipped(&chain, &places, screen.look.width))?;
+    screen.lines(render::approved(&chain, &places))?;
     for hint in render::hints(&chain) {
         screen.hint(hint)?;
     }
@@ -68,7 +69,7 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
                 let todo = format!("run `bethink instructions approve {}`", skipped.path);
                 warn(CHECK, found, todo)
             }
-            (false, false) => warn(CHECK, found, "fix the file, or the import that names it"),
+            (false, false) => warn(CHECK, found, "change the file, or the import that names it"),
         }
     }));
     findings
@@ -79,7 +80,7 @@ fn hint_of(file: &InstructionFile, warning: &str) -> &'static str {
     let InstructionFile { chars, lines, .. } = file;
     let sizes = [format!("{chars} characters:"), format!("{lines} lines:")];
     match sizes.iter().any(|size| warning.starts_with(size)) {
-        true => "shorten it, or move parts of it into files in `.claude/rules`",
+        true => "shorten the file, or move parts of it into files in `.claude/rules`",
         false => "fix this in the file",
     }
 }

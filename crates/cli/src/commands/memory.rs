@@ -89,7 +89,7 @@ async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryK
     }
     app.screen.lines(render::list(&memories, app.screen.look.width, app.now))?;
     let topics = plural(memories.len() as u64, "topic", "topics");
-    Ok(app.screen.hint(format!("{topics}; `bethink memory show NAME` shows one"))?)
+    Ok(app.screen.hint(format!("{topics}; `bethink memory show NAME` shows a topic"))?)
 }
 
 async fn show(app: &mut CliApp, client: &Client, one: &OneMemory, version: Option<i64>) -> Done {
@@ -164,7 +164,7 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     let size = render::index_size(index.lines, index.bytes);
     let place = match index.cut_by {
         Some(cap) => format!(
-            "{size}, more {cap} than prompts show, so they contain only the beginning; stored in {}",
+            "{size}, more {cap} than prompts show, so prompts contain only the beginning; stored in {}",
             index.dir
         ),
         None => format!("{size}, all of it in prompts; stored in {}", index.dir),

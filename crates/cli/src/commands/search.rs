@@ -58,7 +58,7 @@ fn show(app: &mut CliApp, found: &SearchHits, session: Option<&Session>, project
             Some(_) if !is_named => format!("bethink history -m {}", best.seq),
             _ => format!("bethink history --session {} -m {}", short_id(best.session_id), best.seq),
         };
-        screen.hint(format!("`{whole}` shows the first one in full"))?;
+        screen.hint(format!("`{whole}` shows the first hit in full"))?;
     }
     if !found.complete {
         screen.hint("not all messages are indexed yet; search again later")?;

@@ -219,8 +219,8 @@ fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
     for one in blocked {
         let what = match one.way {
             api::BlockedWay::Incoming => " was not pulled",
-            api::BlockedWay::History => " is in a commit, so nothing was pushed",
-            api::BlockedWay::Here => " is not shared",
+            api::BlockedWay::History => " contains a secret in a commit, so nothing was pushed",
+            api::BlockedWay::Here => " must not be shared",
         };
         let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
         let head = StyledText::new().put(Tone::Bad, "blocked ").strong(one.file.clone());

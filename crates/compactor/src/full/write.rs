@@ -37,7 +37,10 @@ impl Summarizer for FullSummarizer<'_> {
         let frame: usize = Section::ALL.iter().map(|s| s.heading().len() + 1 + NONE.len()).sum();
         let room = request.max_bytes.saturating_sub(frame + 2 * ADDED.len());
         if room < MIN_ROOM_BYTES {
-            return Err(format!("{} bytes are not enough for nine sections", request.max_bytes));
+            return Err(format!(
+                "a summary of at most {} bytes has no room for its nine sections",
+                request.max_bytes
+            ));
         }
         Ok(self.write(request, room))
     }

@@ -99,7 +99,7 @@ fn mark(bench: &mut DreamBench, name: &Name, marks: &[ClaimPair<'_>]) {
     };
     let (what, why) = (
         format!("marked as superseded: {}", quoted(&first.text)),
-        format!("said later: {}", quoted(&last.text)),
+        format!("a later statement says: {}", quoted(&last.text)),
     );
     let says = page.header.description.as_deref();
     let says = says.map(|says| (says, normal(says)));

@@ -41,7 +41,8 @@ pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
 /// sentence.
 const WRAPPED_BYTES: usize = 50;
 
-/// Maximum size of a sentence, in bytes. Longer ones teach nothing, and matching them could take quadratic time.
+/// Maximum size of a sentence, in bytes. Longer ones are ignored: they rarely state a memory, and matching them could take
+/// quadratic time.
 const MAX_SENTENCE_BYTES: usize = 2_000;
 
 #[derive(Default)]

@@ -91,7 +91,7 @@ pub(super) fn parse(text: &str) -> Result<JsonNode, NotEdited> {
     parser.blank()?;
     match parser.peek() {
         None => Ok(node),
-        Some(_) => Err(parser.wrong("unexpected text after the end")),
+        Some(_) => Err(parser.wrong("unexpected text after the JSON value")),
     }
 }
 
@@ -263,7 +263,7 @@ mod tests {
             ("{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3, "`,` or `}`"),
             ("{\n  a: 1\n}", 2, 3, "key in quotes"),
             ("{\"ä\": tru}", 1, 7, "a value is expected"),
-            ("{} {}", 1, 4, "after the end"),
+            ("{} {}", 1, 4, "after the JSON value"),
             ("{ /* x", 1, 3, "comment is not closed"),
             ("{\"a", 1, 2, "string is not closed"),
             ("{\"a\":[1", 1, 8, "`,` or `]`"),

@@ -59,7 +59,7 @@ fn look(root: &YamlNode, names: Names) -> Option<&YamlNode> {
 fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<String> {
     let node = look(root, names)?;
     let Some(text) = node.text() else {
-        faults.push(format!("`{}` contains no text", names[0]));
+        faults.push(format!("`{}` is not text", names[0]));
         return None;
     };
     match text.char_indices().nth(VALUE_CHARS) {

@@ -114,7 +114,7 @@ fn what_is_broken_is_read_line_by_line_and_told() {
     );
     broken("---\nname: a: b\ntype:\n- project\n---\n", ("a: b", "", PROJECT), "line by line");
     broken("---\nname: a\ntype: note\n---\n", ("a", "", None), "\"note\" is not a memory type");
-    broken("---\nname: {a: b}\n---\n", ("", "", None), "`name` contains no text");
+    broken("---\nname: {a: b}\n---\n", ("", "", None), "`name` is not text");
     broken("---\nname: a\n\u{7}: \u{0}\n---\n", ("a", "", None), "YAML");
 }
 

@@ -30,7 +30,7 @@ pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
 
 fn duplicate(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> MemoryFinding {
     let file = |at: usize| known.topics[at].0.file();
-    let (what, help) = (format!("{what} {}", file(first)), "merge the two");
+    let (what, help) = (format!("{what} {}", file(first)), "merge the two topics");
     finding(Severity::Warning, "near-duplicate", file(at), what, help)
 }
 

@@ -50,12 +50,13 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     let header = &topic.header;
     let is_of_type = |fault: &String| fault.contains("is not a memory type");
     for fault in &header.faults {
-        let (rule, help) = match is_of_type(fault) {
-            true => ("unknown-type", "fix `type:` in its front matter"),
-            false => (
+        let (rule, help) = match fault {
+            fault if is_of_type(fault) => ("unknown-type", "fix `type:` in its front matter"),
+            fault if fault.contains("is not valid YAML") => (
                 "broken-header",
                 "fix the front matter by hand; often a value contains a colon and needs quotes",
             ),
+            _ => ("broken-header", "fix the front matter by hand"),
         };
         out.push(finding(Severity::Warning, rule, name.file(), fault, help));
     }
@@ -113,7 +114,7 @@ fn twins(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
             "has the same name as {} on systems that ignore case or normalize Unicode",
             first.file()
         );
-        let help = "merge the two, or rename one: copying them to such a system loses one";
+        let help = "merge the two topics, or rename one: copying them to such a system loses one";
         out.push(finding(Severity::Error, "twin-name", name.file(), what, help));
     }
 }

@@ -70,7 +70,11 @@ pub fn folder(path: &str, entries: &[ListedFile]) -> String {
         out.push_str(&format!("\n{}\t{path}/{}", size(*bytes), guarded(row)));
     }
     if let Some(more) = rows.len().checked_sub(SHOWN_ENTRIES).filter(|more| *more > 0) {
-        out.push_str(&format!("\nNot shown: {more} more. View a folder, or {path}/MEMORY.md"));
+        let index = match entries.iter().any(|entry| entry.path == "MEMORY.md") {
+            true => format!(", or {path}/MEMORY.md"),
+            false => String::new(),
+        };
+        out.push_str(&format!("\nNot shown: {more} more entries. View a folder{index}"));
     }
     out
 }
@@ -145,9 +149,14 @@ mod tests {
              3.5K\t/memories\n1.5K\t/memories/fog.md\n2.0K\t/memories/plans/\n10B\t/memories/plans/a.md\n\
              2K\t/memories/plans/deep/"
         );
-        let many: Vec<_> = (0..1_500).map(|n| entry(&format!("{n:04}.md"), 1)).collect();
+        let mut many: Vec<_> = (0..1_500).map(|n| entry(&format!("{n:04}.md"), 1)).collect();
+        let view = folder("/memories/plans", &many);
+        assert!(view.ends_with("Not shown: 500 more entries. View a folder"));
+        many.push(entry("MEMORY.md", 1));
         let view = folder("/memories", &many);
-        assert!(view.ends_with("Not shown: 500 more. View a folder, or /memories/MEMORY.md"));
+        assert!(
+            view.ends_with("Not shown: 501 more entries. View a folder, or /memories/MEMORY.md")
+        );
     }
 
     #[test]

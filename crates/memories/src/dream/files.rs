@@ -99,7 +99,9 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
         };
         bytes += content.bytes.len();
         if bytes > MOST_BYTES {
-            let detail = "the memory is too large to consolidate at once";
+            let detail = format!(
+                "the memory has more than {MOST_BYTES} bytes, too many to consolidate at once"
+            );
             return Err(ServiceError::new(ErrorKind::TooLarge, detail)
                 .bounded(MOST_BYTES as u64, bytes as u64));
         }

@@ -273,13 +273,16 @@ fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
 fn reason(why: DropReason) -> &'static str {
     match why {
         DropReason::Known => "already known",
-        DropReason::Refused => "a person removed it before",
+        DropReason::Refused => "a person removed or rejected it before",
         DropReason::Replaced => "the user said something else later",
-        DropReason::TooMany => "too many statements at once",
+        DropReason::TooMany => "this extraction had already written its maximum number of topics",
         DropReason::Gate(No::Secret) => "it contains a secret",
         DropReason::Gate(No::Hidden) => "it contains invisible characters",
         DropReason::Gate(No::TooLong) => "it is too long",
-        DropReason::Gate(_) => "it contains nothing worth remembering",
+        DropReason::Gate(No::Question) => "it is a question",
+        DropReason::Gate(No::Hedged) => "it is a guess or a suggestion",
+        DropReason::Gate(No::OfTheMoment) => "it is only about this moment",
+        DropReason::Gate(No::Reported) => "it reports what someone else said",
     }
 }
 

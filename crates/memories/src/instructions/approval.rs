@@ -31,7 +31,7 @@ impl MemoryService {
         let look = blocking(move || Ok(RealDisk::new(now).look(&path))).await?;
         let look = look.map_err(|error| {
             ServiceError::invalid("path", format!("{}: {error}", asked.path)).hint(
-                "name an existing file; `bethink instructions` lists those that wait for approval",
+                "name an existing file; `bethink instructions` lists the files that need approval",
             )
         })?;
         if look.node != FileType::File {

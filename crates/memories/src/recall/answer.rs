@@ -40,9 +40,8 @@ fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
     }
     if wordings.len() > MOST_QUERIES {
         let detail = format!("has {} wordings; up to {MOST_QUERIES} are allowed", wordings.len());
-        return Err(
-            ServiceError::invalid("queries", detail).hint("send only those that differ most")
-        );
+        return Err(ServiceError::invalid("queries", detail)
+            .hint("send only the wordings that differ most"));
     }
     if let Some(long) = wordings.iter().find(|query| query.len() > MOST_QUERY_BYTES) {
         let detail = format!("has {} bytes; up to {MOST_QUERY_BYTES} are allowed", long.len());

@@ -87,7 +87,7 @@ fn lookup(question: &str, manner: api::RecallManner) -> MemoryLookup {
     }
 }
 
-/// Searches for a topic by its description, and by the sentences that it quotes.
+/// Searches for a topic by its description, and by its quoted lines, which begin with `> `.
 fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck) {
     let Ok(Some((text, _))) = project.directory(key.0).text_now(&key.1) else { return };
     let topic = header::read(&text);
@@ -115,8 +115,11 @@ fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck)
             check.found += 1;
             continue;
         }
-        let (what, advice) = match at {
-            0 => ("description", "say in the description how this topic differs from the others"),
+        let (what, advice) = match (at, found.is_empty()) {
+            (0, true) => ("description", "use more specific words in the description"),
+            (0, false) => {
+                ("description", "say in the description how this topic differs from the others")
+            }
             _ => ("quoted line", "add words from the quoted line to the description"),
         };
         let reason = match found.is_empty() {
@@ -144,17 +147,20 @@ fn replay(project: &MemoryProject, prompts: &[String], check: &mut api::RecallCh
         if found.len() < OFTEN || share < OFTEN_SHARE {
             continue;
         }
-        let words = frequent_words(found.iter().map(|(_, found)| found));
+        let words = match frequent_words(found.iter().map(|(_, found)| found)).join(", ") {
+            // Topics can be found by their meaning alone.
+            words if words.is_empty() => words,
+            words => format!(", mostly because of: {words}"),
+        };
         check.problems.push(api::RecallProblem {
             scope: key.0,
             name: key.1.to_string(),
             question: found.iter().take(1).map(|(prompt, _)| shown(prompt)).collect(),
             instead: Vec::new(),
             reason: format!(
-                "{} of {} past prompts would get this topic, mostly because of the words {}",
+                "{} of {} past prompts would get this topic{words}",
                 found.len(),
-                prompts.len(),
-                words.join(", ")
+                prompts.len()
             ),
             advice: "if most of these prompts do not need it, use more specific words in its name and description"
                 .to_owned(),

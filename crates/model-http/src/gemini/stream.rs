@@ -118,7 +118,7 @@ impl GatheredContent {
         };
         let is_thought = part.thought.is_some_and(|thought| thought.get() == "true");
         let signature = given(part.thought_signature).map(|raw| raw.get().to_owned());
-        let broken = || ProviderTrouble::broken("a text of the answer is not a string");
+        let broken = || ProviderTrouble::broken("a text of the answer is not a valid string");
         match self.parts.last_mut() {
             Some(GatheredPart::Text { text, is_thought: before, signature: open @ None })
                 if *before == is_thought =>
@@ -141,7 +141,8 @@ impl GatheredContent {
         };
         let parts = self.parts.into_iter().map(GatheredPart::json).collect();
         let message = ContentReader::at(self.message).message_of(true, parts);
-        let message = message.ok_or_else(|| ProviderTrouble::broken("a part is invalid"))?;
+        let message =
+            message.ok_or_else(|| ProviderTrouble::broken("a part of the answer is invalid"))?;
         let content = answer::message(message.json.into())?.blocks.into_vec();
         let has_calls = content.iter().any(|block| matches!(block.kind, BlockKind::ToolUse { .. }));
         if stop == Stop::EndTurn && has_calls {

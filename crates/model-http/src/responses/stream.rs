@@ -73,7 +73,9 @@ impl GatheredResponse {
             }
             "response.completed" | "response.incomplete" => {
                 let raw = event.response;
-                let raw = raw.ok_or_else(|| ProviderTrouble::broken("an event has no response"))?;
+                let raw = raw.ok_or_else(|| {
+                    ProviderTrouble::broken("an event in the answer's stream has no response")
+                })?;
                 self.end_with(&read(raw)?)?;
                 return Ok(DeltaTaken::Last);
             }

@@ -29,14 +29,15 @@ const JSONL: &str = "application/x-ndjson";
         (api::ImportRequest = "application/json"),
         (String = "application/x-ndjson"),
     )),
-    responses((status = 202, description = "The import job; its result is a list of `ImportFile`", body = api::Job))
+    responses((status = 202, description = "The import job; its result is a list of `ImportFile`, or an `AgentTranscripts` if `agent` was set", body = api::Job))
 )]
 pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
     let key = key(&parts.headers)?;
     let by_path = is_json(&parts.headers);
     let limit = if by_path { app.limits.body_bytes } else { app.limits.import_bytes };
-    let ReceivedBody { bytes: body, room } = read(body, &parts, limit, SMALLER_FILES).await?;
+    let smaller = if by_path { "raise max_body_bytes in [daemon]" } else { SMALLER_FILES };
+    let ReceivedBody { bytes: body, room } = read(body, &parts, limit, smaller).await?;
     let key = key.map(|key| with_fingerprint(key, &parts, &body));
     let daemon = app.daemon.clone();
     if by_path {

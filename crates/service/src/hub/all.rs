@@ -64,7 +64,7 @@ impl EventHub {
         let last = match last_event_id {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
-                ServiceError::invalid("Last-Event-ID", "not an event ID of this stream")
+                ServiceError::invalid("Last-Event-ID", "the event ID is not from this stream")
                     .hint("omit the header to receive only new events")
             })?),
         };

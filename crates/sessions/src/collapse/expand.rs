@@ -45,9 +45,12 @@ impl SessionService {
         let covered = |seq: Seq| seq >= first && seq <= last;
         let after = match cursor {
             None => None,
-            Some(text) => Some(Seq(text
-                .parse()
-                .map_err(|_| ServiceError::invalid("cursor", "not a cursor from this list"))?)),
+            Some(text) => Some(Seq(text.parse().map_err(|_| {
+                ServiceError::invalid(
+                    "cursor",
+                    "the cursor is not from this list; start again without one",
+                )
+            })?)),
         };
         let q = q.filter(|q| !q.trim().is_empty());
         let Some(q) = q else {

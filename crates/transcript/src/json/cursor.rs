@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 256;
 pub enum BadJson {
     #[error("invalid JSON at byte {0}")]
     At(usize),
-    #[error("nested deeper than {MAX_DEPTH}")]
+    #[error("nested deeper than {MAX_DEPTH} levels")]
     Depth,
 }
 

@@ -197,8 +197,7 @@ fn content_at(
                 Ok(())
             })?;
             if count > MAX_BLOCKS {
-                let problem =
-                    format!("must have at most {MAX_BLOCKS} blocks; this one has {count}");
+                let problem = format!("must have at most {MAX_BLOCKS} blocks, but has {count}");
                 blocks = Err(ParseError::at("content", problem));
             }
             Ok(Some(blocks))

@@ -2989,7 +2989,7 @@ export interface components {
         };
         /** @description The call is retried. */
         ModelAgain: {
-            /** @description What was changed before the retry. */
+            /** @description What was changed in the request before the retry. */
             change: string;
             /**
              * Format: int64
@@ -3396,12 +3396,12 @@ export interface components {
             field?: string | null;
             /**
              * Format: int64
-             * @description The limit that was exceeded.
+             * @description The maximum that was exceeded, or the minimum that was not reached.
              */
             limit?: number | null;
             /**
              * Format: int64
-             * @description The value that exceeded it.
+             * @description The value that was rejected.
              */
             actual?: number | null;
             /** @description What to do. */
@@ -3433,8 +3433,8 @@ export interface components {
          *     - `context_overflow` (422): The prompt does not fit the context window.
          *     - `not_compactable` (409): The session cannot be compacted further.
          *     - `storage_full` (507): The disk is full.
-         *     - `read_only` (503): The daemon's home is read-only.
-         *     - `storage_failed` (503): The database files are not accessible.
+         *     - `read_only` (503): A file or directory is read-only or not accessible.
+         *     - `storage_failed` (503): Files could not be read or written.
          *     - `storage_damaged` (500): The database is damaged.
          *     - `shutting_down` (503): The daemon is shutting down.
          *     - `unreachable` (502): The remote is unreachable or denied access.
@@ -5094,7 +5094,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The import job; its result is a list of `ImportFile` */
+            /** @description The import job; its result is a list of `ImportFile`, or an `AgentTranscripts` if `agent` was set */
             202: {
                 headers: {
                     [name: string]: unknown;

@@ -122,7 +122,7 @@ tests['compact says what became of the window, and a refusal says why'] = functi
   end
   kit.say(session, unpack(long))
   vim.cmd('BethinkCompact keep the tides')
-  kit.says('%d+k %-> [%d.]+k? tokens, %d+%% of the names still needed')
+  kit.says('%d+k %-> [%d.]+k? tokens, %d+%% of the names in use')
   kit.eventually('the window', function() return require('bethink').statusline():find('^[%d.]+k/60k %a+$') end)
 end
 

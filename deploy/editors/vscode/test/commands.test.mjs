@@ -105,7 +105,7 @@ test('compact says what became of the window, and a refusal says why', async () 
   const round = (at) => `${at}: ${'the tide comes in at the pier, file src/tide.rs '.repeat(30)}`;
   await machine.say(session, ...Array.from({ length: 80 }, (_, at) => round(at)));
   await editor.run('compact');
-  const told = /^[\d.]+k → [\d.]+k? tokens, \d+% of the names still needed are kept\./;
+  const told = /^[\d.]+k → [\d.]+k? tokens, \d+% of the names in use are kept\./;
   assert.match(editor.seen.messages.at(-1).text, told);
   assert.equal((await machine.ask('GET', `/v1/sessions/${session}/compactions`)).compactions.length, 1);
   editor.close();

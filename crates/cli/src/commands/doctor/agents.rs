@@ -98,7 +98,7 @@ fn waiting(app: &CliApp) -> Option<DoctorFinding> {
     (waiting > 0).then(|| {
         let events = plural(waiting as u64, "hook event is", "hook events are");
         let found = format!("{events} waiting for the daemon");
-        warn("hooks", found, "run `bethink up`; the daemon reads them when it starts")
+        warn("hooks", found, "the daemon reads them soon; if none is running, run `bethink up`")
     })
 }
 

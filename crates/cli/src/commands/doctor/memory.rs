@@ -36,8 +36,8 @@ fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
     if shelf.watch == MemoryWatch::Polling {
         out.push(warn(
             CHECK,
-            "the system has no file watches left, so files are checked every few seconds",
-            "raise fs.inotify.max_user_watches, or stop the programs that use them up",
+            "the system cannot watch all folders, so memory files are checked every 2 seconds",
+            "on Linux, raise fs.inotify.max_user_watches; some network file systems cannot be watched",
         ));
     }
     out.extend(worst(shelf));
@@ -61,7 +61,7 @@ fn size(shelf: &MemoryShelf) -> String {
 fn worst(shelf: &MemoryShelf) -> Option<DoctorFinding> {
     let worst = shelf.findings.iter().find(|finding| finding.severity != Severity::Note)?;
     let found = format!("{}; first {}", counts(&shelf.findings), told(worst));
-    Some(warn(CHECK, found, "run `bethink memory lint` to see all of them"))
+    Some(warn(CHECK, found, "run `bethink memory lint` to see all findings"))
 }
 
 fn told(finding: &MemoryFinding) -> String {

@@ -26,7 +26,7 @@ fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
     out.extend(problems.map(|problem| {
         fail(CHECK, problem.clone(), "fix this; until then nothing is pulled or pushed")
     }));
-    out.extend(status.blocked.iter().map(blocked));
+    out.extend(status.blocked.iter().map(|one| blocked(one, status.kind)));
     out.extend(status.conflicts.iter().map(|conflict| {
         let found = format!("{} has {} versions", conflict.name, conflict.versions.len());
         warn(CHECK, found, format!("run `bethink team resolve {}`", conflict.name))
@@ -52,8 +52,11 @@ fn shared(status: &TeamStatus) -> String {
     }
 }
 
-fn blocked(one: &TeamBlocked) -> DoctorFinding {
+fn blocked(one: &TeamBlocked, kind: TeamMemoryKind) -> DoctorFinding {
     let reasons = one.reasons.join("; ");
-    let todo = "fix the file; until then it is not shared";
+    let todo = match kind {
+        TeamMemoryKind::Folder => "fix the file soon: the program that syncs the folder shares it",
+        _ => "fix the file; until then it is not shared",
+    };
     warn(CHECK, format!("{}: {reasons}", one.file), todo)
 }

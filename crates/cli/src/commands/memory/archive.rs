@@ -70,7 +70,7 @@ fn write_directory(to: &Path, files: &Files) -> Result<(), CliFailure> {
     fs::create_dir_all(to).map_err(failed(to))?;
     if to.read_dir().map_err(failed(to))?.next().is_some() {
         let what = format!("{} is not empty", to.display());
-        return Err(CliFailure::hinted(what, "name a new directory; nothing was written"));
+        return Err(CliFailure::hinted(what, "name a new or empty directory; nothing was written"));
     }
     for (path, text) in files {
         let file = to.join(path);

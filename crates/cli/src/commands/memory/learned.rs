@@ -54,16 +54,16 @@ fn candidate_line(one: &Candidate) -> StyledText {
 
 fn sum(done: &Extracted, all: bool) -> String {
     if done.statements == 0 && done.by_agent == 0 {
-        let hint = if all { "" } else { "; --from-start reads the whole session" };
+        let hint = if all { "" } else { "; `--from-start` checks the whole session" };
         return format!("there are no new statements to check{hint}");
     }
     let looked = plural(done.statements, "statement was", "statements were");
     let agent = match done.by_agent {
         0 => String::new(),
-        1 => ", 1 skipped, because the agent wrote it itself".to_owned(),
-        count => format!(", {count} skipped, because the agent wrote them itself"),
+        1 => ", 1 skipped, because the agent saved it as a memory itself".to_owned(),
+        count => format!(", {count} skipped, because the agent saved them as memories itself"),
     };
-    let by = if done.strategy == "model" { "by the model" } else { "by rules (no model)" };
+    let by = if done.strategy == "model" { "by the model" } else { "by rules, without a model" };
     let dry = if done.dry_run { "; nothing was written" } else { "" };
     format!("{looked} checked {by}{agent}{dry}")
 }
@@ -97,7 +97,7 @@ fn told(done: &Forgotten) -> String {
     match (done.files.is_empty() && done.candidates.is_empty(), done.dry_run) {
         (true, _) => "the memory contains nothing from this session".to_owned(),
         (false, true) => {
-            "nothing was changed; without `--dry-run`, these lines would be removed".to_owned()
+            "nothing was changed; without `--dry-run`, what is listed above would be removed".to_owned()
         }
         (false, false) => {
             "removed, and will not be learned again; run `bethink memory restore NAME` to restore a topic"

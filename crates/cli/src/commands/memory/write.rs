@@ -36,7 +36,9 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
     };
     show(app, &client.remember(&request).await?)?;
     match what.team && !app.screen.json {
-        true => Ok(app.screen.note("if the team uses git, run `bethink team sync` to share it")?),
+        true => Ok(app
+            .screen
+            .note("if the team uses git, run `bethink team sync` to share the memory")?),
         false => Ok(()),
     }
 }
@@ -147,8 +149,8 @@ async fn put(
             show(app, &done)
         }
         Err(error) => {
-            let newer =
-                format!("run `bethink memory show {}` to see the newer version", topic.name);
+            let newer = format!("run `bethink memory show {}{}`", topic.name, flag(topic.scope));
+            let newer = format!("{newer} to see the newer version");
             Err(draft.not_saved(&error, CONFLICT, &format!("{newer}, then edit again")))
         }
     }

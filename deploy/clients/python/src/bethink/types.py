@@ -803,8 +803,8 @@ The kind of a problem. The names of kinds never change.
 - `context_overflow` (422): The prompt does not fit the context window.
 - `not_compactable` (409): The session cannot be compacted further.
 - `storage_full` (507): The disk is full.
-- `read_only` (503): The daemon's home is read-only.
-- `storage_failed` (503): The database files are not accessible.
+- `read_only` (503): A file or directory is read-only or not accessible.
+- `storage_failed` (503): Files could not be read or written.
 - `storage_damaged` (500): The database is damaged.
 - `shutting_down` (503): The daemon is shutting down.
 - `unreachable` (502): The remote is unreachable or denied access.
@@ -2150,7 +2150,7 @@ class ModelAgain(TypedDict):
     """The call is retried."""
 
     change: str
-    """What was changed before the retry."""
+    """What was changed in the request before the retry."""
     wait_ms: int
     """How long to wait first, in milliseconds."""
     bytes: int
@@ -2343,9 +2343,9 @@ class Problem(TypedDict):
     field: NotRequired[str | None]
     """The field, parameter or header that is wrong."""
     limit: NotRequired[int | None]
-    """The limit that was exceeded."""
+    """The maximum that was exceeded, or the minimum that was not reached."""
     actual: NotRequired[int | None]
-    """The value that exceeded it."""
+    """The value that was rejected."""
     hint: NotRequired[str | None]
     """What to do."""
     context: NotRequired[ContextReport | None]

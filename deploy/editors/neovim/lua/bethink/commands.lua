@@ -184,7 +184,7 @@ function M.compact(instructions)
     with(function(told) routes.compact(session.id, instructions, told) end, function(answer)
       local done = answer.json
       local kept = math.floor(100 * done.fidelity + 0.5)
-      local said = '%s -> %s tokens, %d%% of the names still needed are kept'
+      local said = '%s -> %s tokens, %d%% of the names in use are kept'
       tell(said:format(text.tokens(done.tokens_before), text.tokens(done.tokens_after), kept))
     end)
   end)

@@ -27,7 +27,7 @@ export async function compact(client: Client, board: Board): Promise<void> {
   board.all();
   const told = [
     `${tokens(done.tokens_before)} → ${tokens(done.tokens_after)} tokens,`,
-    `${Math.round(100 * done.fidelity)}% of the names still needed are kept.`,
+    `${Math.round(100 * done.fidelity)}% of the names in use are kept.`,
     done.warning ? line(done.warning) : '',
   ];
   void tell(told.join(' ').trim());
