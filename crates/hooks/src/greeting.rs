@@ -89,7 +89,8 @@ impl Greeting {
             0 => {}
             1 => parts.push("1 candidate to review: run `bethink memory candidates`".to_owned()),
             count => {
-                parts.push(format!("{count} candidates to review: run `bethink memory candidates`"));
+                parts
+                    .push(format!("{count} candidates to review: run `bethink memory candidates`"));
             }
         }
         (!parts.is_empty()).then(|| format!("bethink: {}", parts.join("; ")))
