@@ -96,7 +96,7 @@ fn a_stranger_that_cannot_prove_to_be_the_daemon_gets_nothing() {
     let home = Home::new();
     let stranger = Stranger::at(SocketAddr::from(([127, 0, 0, 1], 0)));
     let _lock = pretend(&home, stranger.addr);
-    let why = format!("is not the daemon of {}", home.path().display());
+    let why = format!("did not prove that it is the daemon of {}", home.path().display());
     is_refused(&Person::of(&home), &why);
     stranger.got_nothing(&token(home.path()));
     assert!(stranger.heard().contains("GET /v1/proof"), "it was asked");

@@ -248,7 +248,7 @@ mod tests {
             ("PreToolUse", "prompt-submit"),
             ("stop --client emacs", "claude-code, codex"),
             ("stop --client", "\"\""),
-            ("stop stop", "too many"),
+            ("stop stop", "unexpected argument"),
         ] {
             let fault = read(line).unwrap_err().to_string();
             assert!(fault.contains(told), "{line}: {fault}");

@@ -82,7 +82,10 @@ mod tests {
             body(""),
         ] {
             let error = answer(200, &wrong).unwrap_err();
-            assert!(error.contains("is not the daemon of /home: its proof is wrong"), "{error}");
+            assert!(
+                error.contains("that it is the daemon of /home (its proof is wrong)"),
+                "{error}"
+            );
         }
         assert!(answer(404, &body(&right)).unwrap_err().contains("it gave no proof"));
         for wrong in ["", "{}", "[]", "{\"proof\":1}"] {

@@ -336,7 +336,11 @@ mod tests {
             (r#"{"messages":{}}"#, "messages", "the body must be {\"messages\": [...]}: invalid"),
             (r#"{"messages":[],"messages":[]}"#, "messages", "the body must be"),
             (r#"{"messages":[]}"#, "messages", "must contain at least one message"),
-            (&format!(r#"{{"messages":[{good},{good},7]}}"#), "messages", "at most 2 messages"),
+            (
+                &format!(r#"{{"messages":[{good},{good},7]}}"#),
+                "messages",
+                "must contain at most 2 messages",
+            ),
             (
                 &format!(r#"{{"messages":[{good},7]}}"#),
                 "messages[1]",
