@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::model::Strategy;
 
-/// How a summary is written; the cheapest level first.
+/// How a summary is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryLevel {
@@ -74,7 +74,7 @@ pub struct CompactRequest {
     /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// If absent, the cheapest level that works.
+    /// If absent, from notes, by a model, or without one: the first that works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<SummaryLevel>,
     /// Maximum size of the summary in tokens, counted as 4 bytes each.

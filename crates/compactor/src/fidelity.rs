@@ -157,7 +157,7 @@ pub fn warning(
         _ => {
             let missed = hindsight.filter(|h| h.score < LOW)?;
             return Some(format!(
-                "{} of {} names used after the last compaction were missing from the prompt: {}",
+                "after the previous compaction, the prompt lacked {} of the {} names that were then used: {}",
                 missed.names - missed.kept,
                 missed.names,
                 listed(&missed.lost)

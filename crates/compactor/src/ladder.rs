@@ -178,7 +178,7 @@ fn attempt(
     let most = tail_limit(room, tail);
     if level.level() == SummaryLevel::SessionMemory && cut.tail_tokens > most && !is_only {
         return Err(format!(
-            "the messages after the notes have {} tokens; at most {most} are allowed",
+            "the messages that the notes do not cover have {} tokens; at most {most} are allowed",
             cut.tail_tokens
         ));
     }

@@ -290,7 +290,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("line", "Line number, from 1."),
     ("lines", "Number of lines."),
     ("max_tokens", "The `max_tokens` for the next call."),
-    ("message", "The error in words."),
+    ("message", "The error message, or why an answer was rejected."),
     ("model", "Name of the model."),
     ("ms", "Duration in milliseconds."),
     ("name", "The name."),

@@ -106,7 +106,9 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
         ErrorKind::NotFound => (S::NOT_FOUND, "Not found"),
         ErrorKind::Conflict => (S::CONFLICT, "The request conflicts with the current state"),
         ErrorKind::Stale => (S::PRECONDITION_FAILED, "The resource has changed since it was read"),
-        ErrorKind::KeyReused => (S::UNPROCESSABLE_ENTITY, "The Idempotency-Key was used before"),
+        ErrorKind::KeyReused => {
+            (S::UNPROCESSABLE_ENTITY, "The Idempotency-Key was used for a different request")
+        }
         ErrorKind::TooLarge => (S::PAYLOAD_TOO_LARGE, "The request is too large"),
         ErrorKind::ContextOverflow => {
             (S::UNPROCESSABLE_ENTITY, "The prompt does not fit the context window")

@@ -16,7 +16,7 @@ impl SessionService {
         let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
             let hint =
-                "set `provider` and `name` in [model]; the report's own figures need no model";
+                "set `provider` and `name` in [model]; `bethink context` without `--count` shows an estimate";
             conflict("could not count tokens: no model is configured, or its settings are invalid")
                 .hint(self.models.fault().unwrap_or(hint))
         })?;

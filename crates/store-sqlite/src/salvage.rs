@@ -204,7 +204,8 @@ pub(crate) async fn has_table(
     Ok(tables > 0)
 }
 
-/// Returns the highest row number: from the end of the table, or else from an index, or else from the size of the file.
+/// Returns the highest row number, read from the end of the table or else from an index. If neither can be read, returns an
+/// upper limit that follows from the size of the file.
 async fn last_number(target: &mut SqliteConnection, table: &str, file_bytes: u64) -> i64 {
     let ways = [
         format!("SELECT coalesce(max(number), 0) FROM source.{table} NOT INDEXED"),

@@ -291,7 +291,7 @@ pub(crate) struct Recall {
     /// Show at most this many memories
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
-    /// Show whole topics as they appear in prompts, not only their beginnings
+    /// Show each topic as in a prompt (at most 200 lines or 4,096 bytes)
     #[arg(long)]
     pub(crate) full: bool,
 }

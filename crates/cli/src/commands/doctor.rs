@@ -166,7 +166,7 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
     if state.state == ModelReadiness::Off {
         let found = match state.client_summaries {
             true => {
-                "none, but in sessions that use the gateway, the client's own model writes summaries"
+                "none, but in sessions of the gateway, the client's own model writes summaries (not with the Responses API or Gemini)"
             }
             false => "none: bethink itself sends no part of a session to a model",
         };

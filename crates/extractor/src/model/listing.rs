@@ -64,7 +64,8 @@ fn find(arguments: &[String]) -> Option<Listing> {
     Some(Listing { path: Some(path.clone()), pattern })
 }
 
-/// Splits a command at spaces, with quotes that a shell would not expand; returns `None` if the command might do more.
+/// Splits a command at spaces; a quoted part is one word. Returns `None` if a shell might do anything else with it, such as
+/// expand a variable or run a second command.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = command.trim_matches(' ');

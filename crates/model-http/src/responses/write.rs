@@ -61,7 +61,7 @@ pub fn with_output(item: &str, block: &str) -> Option<String> {
     String::from_utf8(with_member(item, "output", &output)?.to_vec()).ok()
 }
 
-/// Returns the output of a shell with a shorter text, and with the outcome of its last command.
+/// Returns a shell's output as one chunk with `text` as its stdout, an empty stderr, and the outcome of the last command.
 fn shell_output(output: &str, text: &str) -> Option<String> {
     let chunks: Vec<&RawValue> = serde_json::from_str(output).ok()?;
     let last = with_member(chunks.last()?.get(), "stdout", &encode_string(text))?;

@@ -105,7 +105,7 @@ fn is_unspaced(c: char) -> bool {
     ('\u{3040}'..='\u{d7af}').contains(&c)
 }
 
-/// Whether a line is prose rather than markup, a path or a drawn table.
+/// Whether a line is probably prose: it does not begin like markup, a table or an `@` mention, and most of it is letters.
 fn is_prose(line: &str) -> bool {
     let letters = line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
     !line.is_empty()

@@ -3096,7 +3096,7 @@ export interface components {
              * @description The HTTP status.
              */
             status?: number | null;
-            /** @description The error in words. */
+            /** @description The error message, or why an answer was rejected. */
             message: string;
             /**
              * Format: int32
@@ -3115,7 +3115,7 @@ export interface components {
         /** @description No attempt succeeded. */
         ModelGaveUp: {
             class: components["schemas"]["ErrorClass"];
-            /** @description The error in words. */
+            /** @description The error message, or why an answer was rejected. */
             message: string;
             /**
              * @description The step.
@@ -3152,7 +3152,7 @@ export interface components {
         ModelReadiness: "off" | "ready" | "no_key" | "resting" | "spent" | "broken";
         /** @description The answer could not be used. */
         ModelRefused: {
-            /** @description The error in words. */
+            /** @description The error message, or why an answer was rejected. */
             message: string;
             /**
              * @description The step.
@@ -3428,7 +3428,7 @@ export interface components {
          *     - `not_found` (404): Not found.
          *     - `conflict` (409): The request conflicts with the current state.
          *     - `stale` (412): The resource has changed since it was read.
-         *     - `key_reused` (422): The Idempotency-Key was used before.
+         *     - `key_reused` (422): The Idempotency-Key was used for a different request.
          *     - `too_large` (413): The request is too large.
          *     - `context_overflow` (422): The prompt does not fit the context window.
          *     - `not_compactable` (409): The session cannot be compacted further.
@@ -4140,7 +4140,7 @@ export interface components {
          */
         Strategy: "embedded" | "model";
         /**
-         * @description How a summary is written; the cheapest level first.
+         * @description How a summary is written.
          * @enum {string}
          */
         SummaryLevel: "session_memory" | "full" | "embedded";

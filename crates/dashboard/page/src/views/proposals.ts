@@ -95,7 +95,7 @@ function decide(proposal: Proposal, again: () => void): HTMLElement {
   const confirmReject = async () => {
     const text = h("p", null, "Nothing with the same meaning will be proposed again.");
     if (!(await ask({ title: "Reject this proposal?", text, yes: "Reject", danger: true }))) return;
-    await change(() => client.post("/v1/proposals/{id}/reject", { path: { id } }), `Rejected: ${name} will not be proposed again.`);
+    await change(() => client.post("/v1/proposals/{id}/reject", { path: { id } }), `Rejected the proposal for ${name}.`);
   };
   const buttons = h(
     "div",

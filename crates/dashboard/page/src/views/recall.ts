@@ -32,7 +32,7 @@ export async function recall(main: HTMLElement, context: Context): Promise<void>
 function show(answer: RecallAnswer, project: string): Child {
   const by = answer.strategy === "model" ? "chosen by a model" : "chosen by the built-in algorithm";
   const sum = h("p", { class: "faint sum" }, `${count(answer.memories.length, "memory", "memories")} of ${count(answer.searched, "topic")}, ${by}`);
-  if (answer.memories.length === 0) return [sum, empty("No matching memories.", "Nothing would be added to the prompt. Words in a memory's name, description or headings count most.")];
+  if (answer.memories.length === 0) return [sum, empty("No matching memories.", "Nothing would be added to the prompt. Words in a memory's name and description count most.")];
   return [sum, h("ol", { class: "recalled" }, answer.memories.map((memory) => item(memory, project)))];
 }
 

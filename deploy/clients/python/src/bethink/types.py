@@ -798,7 +798,7 @@ The kind of a problem. The names of kinds never change.
 - `not_found` (404): Not found.
 - `conflict` (409): The request conflicts with the current state.
 - `stale` (412): The resource has changed since it was read.
-- `key_reused` (422): The Idempotency-Key was used before.
+- `key_reused` (422): The Idempotency-Key was used for a different request.
 - `too_large` (413): The request is too large.
 - `context_overflow` (422): The prompt does not fit the context window.
 - `not_compactable` (409): The session cannot be compacted further.
@@ -1235,7 +1235,7 @@ Strategy: TypeAlias = Literal['embedded', 'model']
 
 
 SummaryLevel: TypeAlias = Literal['session_memory', 'full', 'embedded']
-"""How a summary is written; the cheapest level first."""
+"""How a summary is written."""
 
 
 class SystemPart(TypedDict):
@@ -2248,7 +2248,7 @@ class ModelRefused(TypedDict):
     """The answer could not be used."""
 
     message: str
-    """The error in words."""
+    """The error message, or why an answer was rejected."""
     step: Literal['refused']
     """The step."""
     purpose: Purpose
