@@ -44,6 +44,8 @@ await withBrowser(async (browser) => {
       }, hash);
       await page.getByRole("heading", { level: 1 }).first().waitFor();
       await settled(page);
+      // The topic is shown first, and hidden when the editor opens.
+      if (name === "the editor") await page.locator("main textarea:visible").first().waitFor();
       const closed = page.locator("main details:not([open]) > summary:visible");
       while ((await closed.count()) > 0) await closed.first().click();
       await settled(page);
