@@ -82,7 +82,11 @@ fn notes_that_leave_a_large_tail_give_way_unless_nothing_else_may_be_written() {
     let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
     let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
     assert_eq!(outcome.level, SummaryLevel::Embedded);
-    assert!(outcome.refused[0].contains("after the notes have"), "{:?}", outcome.refused);
+    assert!(
+        outcome.refused[0].contains("that the notes do not cover have"),
+        "{:?}",
+        outcome.refused
+    );
     let level = NotesSummarizer { notes: &old, is_only: true };
     let ladder: Vec<&dyn Summarizer> = vec![&level];
     let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
