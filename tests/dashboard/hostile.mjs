@@ -76,13 +76,9 @@ await withBrowser(async (browser) => {
       }, `#/session/${given.session}?seq=${seq}`);
       // A result is in the row of its call.
       const shown = seq % 4 === 3 ? seq - 1 : seq;
-      const open = page.getByRole("button", { name: `Message ${shown}, all content`, exact: true }).first();
+      const open = page.getByRole("button", { name: `Show all of message ${shown}`, exact: true }).first();
       const dialog = page.getByRole("dialog");
-      // A click may meet a row that is being replaced while the list scrolls.
-      for (let n = 0; n < 5 && !(await dialog.isVisible()); n++) {
-        await open.click({ timeout: 10_000 }).catch(() => undefined);
-        await dialog.waitFor({ timeout: 5_000 }).catch(() => undefined);
-      }
+      await open.click();
       await dialog.waitFor();
       await clean();
       await page.keyboard.press("Escape");

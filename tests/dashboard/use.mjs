@@ -50,7 +50,7 @@ await withBrowser(async (browser) => {
 
   await step("the timeline follows, and a message opens", async () => {
     await page.getByRole("button", { name: "Newest" }).click();
-    await page.locator(".said-row", { hasText: "Case 91 is mended." }).getByRole("button", { name: /^Message \d+, all content$/ }).click();
+    await page.locator(".said-row", { hasText: "Case 91 is mended." }).getByRole("button", { name: /^Show all of message \d+$/ }).click();
     await page.getByRole("dialog").getByText("Case 91 is mended.").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });

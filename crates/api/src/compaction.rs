@@ -122,7 +122,7 @@ pub struct FidelityDetail {
     pub names: u64,
     /// Number of these names that the new prompt still contains.
     pub kept: u64,
-    /// At most 12 of the names that the new prompt no longer contains, those that are most likely needed.
+    /// Names that the new prompt no longer contains: at most 12, those most likely to be needed.
     pub lost: Vec<String>,
     /// How well the compaction turned out, once the session has continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,7 +26,7 @@ pub(crate) fn post(path: &str, body: &str, host: &str, token: Option<&str>) -> S
     )
 }
 
-/// Returns whether an answer is complete: its body has the announced length.
+/// Returns whether a response is complete: its body is at least as long as `Content-Length` says.
 pub(crate) fn is_whole(answer: &[u8]) -> bool {
     split(answer)
         .is_some_and(|(head, body)| length(head).is_some_and(|length| body.len() >= length))

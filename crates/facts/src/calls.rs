@@ -199,7 +199,10 @@ fn error_lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_error_line(line: &str) -> bool {
-    ERROR_SIGNS.split('|').any(|sign| line.starts_with(sign))
+    // Task runners put a name before the word: `[lint] ERROR task failed`.
+    let rest = line.strip_prefix('[').and_then(|line| line.split_once("] "));
+    let is_of_task = rest.is_some_and(|(_, rest)| rest.starts_with("ERROR "));
+    is_of_task || ERROR_SIGNS.split('|').any(|sign| line.starts_with(sign))
 }
 
 /// Whether a line begins with a place in a file: `store_test.go:41: got 2, want 1`.

@@ -94,7 +94,8 @@ impl StateCall {
     }
 }
 
-/// Maximum size of a kept text, in bytes. A compaction restores at most 5,000 tokens of a skill or a tool.
+/// Maximum size of a kept text, in bytes. By default, a compaction restores less: at most 5,000 tokens of a skill
+/// or a tool.
 const TEXT_BYTES: usize = 40_000;
 /// Maximum number of entries of each kind.
 const ENTRIES: usize = 24;

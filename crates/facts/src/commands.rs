@@ -98,14 +98,11 @@ pub(crate) fn ended(all: &mut Vec<CommandFact>, command: &str, is_error: bool, t
         return;
     }
     let known = &mut all[at];
-    let verdict = verdict(text);
-    // Task runners put a name before the word, and a pipe hides the exit code: `[lint] ERROR task failed`.
-    let is_failure = verdict.as_deref().is_some_and(|verdict| verdict.contains("ERROR"));
-    let failed = is_error || is_failure || error_line(text, false).is_some();
+    let failed = is_error || error_line(text, false).is_some();
     known.failed = Some(failed);
     known.failures += u32::from(failed);
     known.verdict = match known.purpose {
-        CommandPurpose::Test | CommandPurpose::Check => verdict.map(Into::into),
+        CommandPurpose::Test | CommandPurpose::Check => verdict(text).map(Into::into),
         CommandPurpose::Commit => commit(command, text),
         CommandPurpose::Other => None,
     };
@@ -207,5 +204,7 @@ mod tests {
         called(&mut commands, "mise run lint | tail -5", Seq(5));
         ended(&mut commands, "mise run lint | tail -5", false, "[lint] ERROR task failed");
         assert_eq!(commands[1].failed, Some(true));
+        ended(&mut commands, "mise run lint | tail -5", false, "12 passed, 0 ERRORS");
+        assert_eq!(commands[1].failed, Some(false));
     }
 }

@@ -40,8 +40,8 @@ const RESULT_LINES: usize = 2_000;
 /// Number of searches kept. At twice as many, the oldest half is dropped.
 const SEARCHES: usize = 60;
 
-/// Adds the result of a search. It replaces an earlier result of the same search, but if the client cut it, the files of
-/// the earlier one are kept too.
+/// Adds the result of a search in place of an earlier result of the same search. If the client cut the new result, the files
+/// of the earlier result are kept too.
 pub(crate) fn collect(
     all: &mut Vec<SearchFact>,
     (pattern, scope): (&str, &str),
@@ -60,7 +60,7 @@ pub(crate) fn collect(
             return;
         }
     }
-    if text.trim_start().starts_with(CUT) {
+    if text.trim_start().starts_with(CUT_RESULT_PREFIX) {
         let same = |old: &&SearchFact| old.pattern == found.pattern && old.scope == found.scope;
         let earlier: Vec<FoundFile> =
             all.iter().filter(same).flat_map(|old| old.files.clone()).collect();
@@ -75,7 +75,7 @@ pub(crate) fn collect(
 }
 
 /// The beginning of a result of which Claude Code shows only the first part.
-const CUT: &str = "<persisted-output>";
+const CUT_RESULT_PREFIX: &str = "<persisted-output>";
 
 /// Whether a result says that nothing was found.
 fn is_empty(text: &str) -> bool {

@@ -81,7 +81,7 @@ impl GatewayFault {
             _ => return None,
         };
         let hint = error.hint.as_deref().map_or_else(String::new, |hint| format!(": {hint}"));
-        let message = format!("bethink: {}{hint}", error.detail);
+        let message = format!("bethink: {}{hint}", error.sentence());
         // Clients would retry after a 409, and fail again.
         Some(Self::new(status, code, message).no_retry())
     }

@@ -151,7 +151,7 @@ fn after_word(line: &str) -> &str {
 }
 
 /// Quotes a path as one word of a shell command, if necessary.
-pub(crate) fn quoted(path: &str) -> String {
+pub fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
     match path.chars().all(is_plain) {
         true => path.to_owned(),

@@ -17,5 +17,5 @@ mod toml;
 
 pub use clients::{ClientPlaces, InstallAgent, InstallRequest, files};
 pub use diff::unified_diff;
-pub use edit::{AppliedEdits, NotEdited, Ours, SettingsEdit};
+pub use edit::{AppliedEdits, NotEdited, Ours, SettingsEdit, quoted};
 pub use file::{InstallState, SettingsFile};

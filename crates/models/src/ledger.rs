@@ -27,7 +27,7 @@ impl ModelService {
                 tracing::error!(%error, "could not record a model call");
             }
         };
-        self.cx.complete(write).await;
+        self.cx.run_to_completion(write).await;
     }
 
     /// Returns today's usage.

@@ -69,7 +69,11 @@ fn restored(c: &Compaction) -> StyledText {
         return name("restored").dim("nothing");
     }
     let shown = c.restored.iter().take(NAMED).map(|item| {
-        let size = if item.truncated { "path only".to_owned() } else { count(item.tokens) };
+        let size = match (item.truncated, item.tokens) {
+            (true, 0) => "name only".to_owned(),
+            (true, tokens) => format!("{}, shortened", count(tokens)),
+            (false, tokens) => count(tokens),
+        };
         format!("{} {} ({size})", item.kind, item.name)
     });
     let mut list = shown.collect::<Vec<_>>().join(", ");
@@ -112,11 +116,11 @@ fn proved(c: &Compaction) -> Option<StyledText> {
     let hindsight = c.fidelity_detail.hindsight.as_ref()?;
     let lost = named("; lost ", &hindsight.lost);
     let told = format!(
-        "the prompt had {} of {} names that were used later{lost}",
-        count(hindsight.kept),
-        count(hindsight.names)
+        "{} names were used later; the prompt had {} of them{lost}",
+        count(hindsight.names),
+        count(hindsight.kept)
     );
-    Some(name("in use").plain(told))
+    Some(name("used later").plain(told))
 }
 
 /// Returns a word and the first lost names; nothing if none was lost.
@@ -216,7 +220,7 @@ mod tests {
   restored    file src/a.rs (1,203)
   fidelity    0.97, the prompt has 141 of 145 names in use (files, errors, …)
   lost        a_b
-  in use      the prompt had 9 of 10 names that were used later; lost c_d
+  used later  10 names were used later; the prompt had 9 of them; lost c_d
   warning     fidelity fell
   │ # One
   │ two

@@ -1,4 +1,5 @@
-//! Replays a recorded session through a daemon, as its agent did, and counts prompt sizes, compactions and faults.
+//! Replays a recorded session through a daemon, as its agent did, measures its prompts, and counts
+//! compactions and invalid prompts.
 //!
 //! Reads recordings, replays them and computes the figures. `client` sends the requests; the caller shows the results.
 //!

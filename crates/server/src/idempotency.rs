@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use bethink_service::{Completion, ErrorKind, Receipt};
+use bethink_service::{ContinueOnDrop, ErrorKind, Receipt};
 use http::header::{HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, request::Parts};
 
@@ -82,7 +82,7 @@ pub(crate) async fn to_the_end<F>(app: &ServerState, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,
 {
-    Completion::new(&app.tasks, work).await
+    ContinueOnDrop::new(&app.tasks, work).await
 }
 
 /// Marks a key as in use until it is dropped.

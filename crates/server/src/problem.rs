@@ -212,8 +212,7 @@ impl From<ServiceError> for HttpFailure {
         if refusal.kind == ErrorKind::Internal {
             return Self::internal(&refusal);
         }
-        let detail = sentence(refusal.field.as_deref(), refusal.detail);
-        let mut failure = Self::new(refusal.kind, detail);
+        let mut failure = Self::new(refusal.kind, refusal.sentence());
         failure.problem.field = refusal.field;
         failure.problem.limit = refusal.limit;
         failure.problem.actual = refusal.actual;
@@ -221,17 +220,6 @@ impl From<ServiceError> for HttpFailure {
         failure.problem.context = refusal.context;
         failure.problem.versions = refusal.versions;
         failure
-    }
-}
-
-/// Adds the field to a detail that lacks a subject, such as "must not be empty".
-fn sentence(field: Option<&str>, detail: String) -> String {
-    const VERBS: [&str; 5] = ["must ", "is ", "has ", "needs ", "may "];
-    match field {
-        Some(field) if VERBS.iter().any(|verb| detail.starts_with(verb)) => {
-            format!("`{field}` {detail}")
-        }
-        _ => detail,
     }
 }
 

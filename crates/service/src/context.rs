@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
-use crate::completion::Completion;
+use crate::continue_on_drop::ContinueOnDrop;
 use crate::error::{ErrorKind, Result, ServiceError};
 use crate::hub::EventHub;
 use crate::jobs::JobQueue;
@@ -116,12 +116,12 @@ impl ServiceContext {
     }
 
     /// Runs `work` to its end, even if the caller goes away.
-    pub fn complete<F>(&self, work: F) -> Completion<F>
+    pub fn run_to_completion<F>(&self, work: F) -> ContinueOnDrop<F>
     where
         F: Future + Send + 'static,
         F::Output: Send,
     {
-        Completion::new(&self.shared.tracker, work)
+        ContinueOnDrop::new(&self.shared.tracker, work)
     }
 
     /// Spawns a task that shutdown waits for, and that continues if the caller goes away.

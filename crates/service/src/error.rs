@@ -85,6 +85,17 @@ impl ServiceError {
         Self { field: Some(field.into()), ..Self::new(ErrorKind::Invalid, detail) }
     }
 
+    /// Returns the detail, with the field if the detail lacks a subject, as in "must not be empty".
+    pub fn sentence(&self) -> String {
+        const VERBS: [&str; 5] = ["must ", "is ", "has ", "needs ", "may "];
+        match &self.field {
+            Some(field) if VERBS.iter().any(|verb| self.detail.starts_with(verb)) => {
+                format!("`{field}` {}", self.detail)
+            }
+            _ => self.detail.clone(),
+        }
+    }
+
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, detail)
     }

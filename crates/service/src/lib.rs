@@ -7,8 +7,8 @@
 
 mod background;
 mod clock;
-mod completion;
 mod context;
+mod continue_on_drop;
 mod error;
 mod event;
 mod hub;
@@ -23,8 +23,8 @@ mod stored;
 pub use background::{at_low_priority, blocking};
 pub use bethink_store::Receipt;
 pub use clock::{Clock, SystemClock, parse_rfc3339, rfc3339};
-pub use completion::Completion;
 pub use context::ServiceContext;
+pub use continue_on_drop::ContinueOnDrop;
 pub use error::{ErrorKind, Result, ServiceError, if_found, key_reused};
 pub use event::{Event, ForgetEventOutcome, ModelStep, RecalledTopic};
 pub use hub::{AllEvents, EventHub, SessionSubscription, StreamEvent};

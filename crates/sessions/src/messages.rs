@@ -34,7 +34,7 @@ impl SessionService {
         self.refuse_unrecorded(id, &messages).await?;
         let append = Append { receipt: key, ..self.append_of(id, &messages, false) };
         let work = self.clone().store_and_publish(append, messages, true);
-        Ok(self.cx.complete(work).await?.0)
+        Ok(self.cx.run_to_completion(work).await?.0)
     }
 
     /// Refuses messages of a project that is excluded from recording, and messages from a pause. A client knows that they
@@ -67,7 +67,7 @@ impl SessionService {
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
         let append = self.append_of(session, &messages, recorded);
         let work = self.clone().store_and_publish(append, messages, false);
-        self.cx.complete(work).await
+        self.cx.run_to_completion(work).await
     }
 
     fn append_of(&self, session: SessionId, messages: &[Message], recorded: bool) -> Append {

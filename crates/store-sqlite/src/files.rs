@@ -166,7 +166,8 @@ pub(crate) fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames a finished database, which needs no companions, to its final name.
+/// Renames a finished database to its final name, and removes its `-wal` and `-shm` files, whose contents must already be
+/// in the database.
 pub(crate) fn rename_finished(from: &Path, to: &Path) -> io::Result<()> {
     File::open(from)?.sync_all()?;
     remove_companions(from)?;

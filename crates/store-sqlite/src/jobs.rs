@@ -173,9 +173,12 @@ impl JobStore for SqliteStore {
 }
 
 /// The first damaged row that was passed over. It does not stop the work on other jobs, and must not get a new checksum.
-type Fault = Option<String>;
+type DamagedRow = Option<String>;
 
-async fn take(db: &mut SqliteConnection, lease: Lease) -> StoreResult<(Option<JobRecord>, Fault)> {
+async fn take(
+    db: &mut SqliteConnection,
+    lease: Lease,
+) -> StoreResult<(Option<JobRecord>, DamagedRow)> {
     let Lease { owner, now, until, background } = lease;
     let mut fault = None;
     let mut passed = 0_i64;
@@ -192,7 +195,7 @@ async fn take(db: &mut SqliteConnection, lease: Lease) -> StoreResult<(Option<Jo
     Ok((take.seal(db, TABLE).await?.first().map(job).transpose()?, fault))
 }
 
-async fn release(db: &mut SqliteConnection, owner: String) -> StoreResult<Fault> {
+async fn release(db: &mut SqliteConnection, owner: String) -> StoreResult<DamagedRow> {
     let mut fault = None;
     for row in sql(HELD).bind(owner).rows(&mut *db).await? {
         match row.verify().and_then(|()| job(&row)) {

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::readers::{self, Readers};
 use crate::record::Record;
 use crate::sql::{Row, Statement, sql};
-use crate::writer::{DatabaseFile, MovesEnds, WriteRequest, Writer};
+use crate::writer::{DatabaseFile, LastMessages, WriteRequest, Writer};
 use crate::{collapses, compactions, connect, decisions, files, messages, receipts, sessions};
 
 /// Sessions in one SQLite file. Clones are handles to the same store.
@@ -139,16 +139,16 @@ impl SqliteStore {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        self.read(self.writer.write(MovesEnds::No, work))
+        self.read(self.writer.write(LastMessages::Unchanged, work))
     }
 
-    /// Runs any `work` in the next transaction.
+    /// Runs work that may append messages, or create or delete a session, in the next transaction.
     pub(crate) fn write_history<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        self.read(self.writer.write(MovesEnds::Yes, work))
+        self.read(self.writer.write(LastMessages::MayChange, work))
     }
 
     /// Runs one statement in the next transaction.

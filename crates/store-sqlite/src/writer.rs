@@ -30,7 +30,7 @@ type WriteWork = Box<dyn for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture
 pub(crate) enum WriteRequest {
     Append(Append, Answer<AppendResult>),
     /// Any other write, and whether it may change which message is a session's last.
-    Work(WriteWork, MovesEnds, Answer<()>),
+    Work(WriteWork, LastMessages, Answer<()>),
     /// A test whether writing works.
     Probe(Answer<Option<OpenReport>>),
     Close(Answer<()>),
@@ -38,9 +38,9 @@ pub(crate) enum WriteRequest {
 
 /// Whether a write appends messages in another way than [`append_group`], or creates or deletes a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MovesEnds {
-    Yes,
-    No,
+pub(crate) enum LastMessages {
+    MayChange,
+    Unchanged,
 }
 
 /// The database, and how it is opened.
@@ -74,7 +74,7 @@ impl Writer {
     }
 
     /// Runs `work` in the next transaction.
-    pub(crate) async fn write<T, F>(&self, moves: MovesEnds, work: F) -> StoreResult<T>
+    pub(crate) async fn write<T, F>(&self, effect: LastMessages, work: F) -> StoreResult<T>
     where
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
@@ -86,7 +86,7 @@ impl Writer {
                 Ok(())
             })
         });
-        self.ask(|answer| WriteRequest::Work(work, moves, answer)).await?;
+        self.ask(|answer| WriteRequest::Work(work, effect, answer)).await?;
         kept.await.map_err(|_| StoreError::Closed)
     }
 
@@ -242,9 +242,9 @@ async fn serve_group(
                 }
                 appends.push((append, answer));
             }
-            WriteRequest::Work(work, moves, answer) => {
+            WriteRequest::Work(work, effect, answer) => {
                 append_group(db, ends, std::mem::take(&mut appends)).await;
-                if moves == MovesEnds::Yes {
+                if effect == LastMessages::MayChange {
                     ends.clear();
                 }
                 works.push((work, answer));

@@ -139,11 +139,6 @@ impl Screen {
         self.line("")
     }
 
-    /// Whether the output is JSON.
-    pub fn is_json(&self) -> bool {
-        self.json
-    }
-
     /// Prints the value and returns `None` with `--json`; otherwise returns the screen to print text on.
     pub fn unless_json(&mut self, value: &impl Serialize) -> io::Result<Option<&mut Self>> {
         match self.json {

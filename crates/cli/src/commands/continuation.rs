@@ -48,7 +48,7 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
     let state =
         ContinuedSession { session: &session, todos: &todos, notes: &notes, recent: &recent };
     let prompt = state.prompt(app.now);
-    if prints && !app.screen.is_json() {
+    if prints && !app.screen.json {
         return Ok(app.screen.block(prompt.as_str())?);
     }
     let Some((program, arguments)) = agent.command().zip(arguments(agent, &prompt)) else {

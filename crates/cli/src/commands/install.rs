@@ -58,7 +58,7 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, how: InstallOptions) 
         let (title, name) = (agent.title(), agent.as_str());
         app.screen.note(format!("start a new {title} session to use bethink"))?;
         let project = match app.project_given {
-            true => format!(" --project {}", app.project_dir()),
+            true => format!(" --project {}", bethink_install::quoted(&app.project_dir())),
             false => String::new(),
         };
         let undo = format!("`bethink uninstall {name}{project}` removes bethink from {title}");

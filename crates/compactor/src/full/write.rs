@@ -69,8 +69,8 @@ impl FullSummarizer<'_> {
     }
 }
 
-/// The sections in the order in which they are cut, and the percentages of their length that remain at least. The sections that
-/// the next turn needs most are cut last.
+/// The order in which sections are cut. Each percentage is one pass: the minimum share of its length that a section keeps in
+/// that pass. The sections that the next turn needs most are cut last.
 const CUT_ORDER: [(&[Section], &[usize]); 2] = [
     (
         &[Section::Concepts, Section::Files, Section::Solving, Section::Errors, Section::Request],

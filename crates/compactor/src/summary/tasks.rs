@@ -34,19 +34,20 @@ pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
         page.line_or_part(&format!("- Plan from {}: {steps}", mark(plan.seq)));
     }
     if facts.todos.is_empty() && facts.plan.is_none() {
-        requested(page, facts);
+        write_request_points(page, facts);
     }
 }
 
-/// Without a list of tasks, shows the points of the user's last request, each with the newest message about it.
-fn requested(page: &mut SummaryPage, facts: &Facts) {
+/// Used if there are neither todos nor a plan. If the last request is unfinished, lists its numbered points, each with the
+/// newest message that mentions it.
+fn write_request_points(page: &mut SummaryPage, facts: &Facts) {
     let Some(asked) = facts.user.last() else { return };
     let said: Vec<&RecordedStatement> =
         facts.assistant.iter().filter(|said| said.seq > asked.seq).collect();
     if said.last().is_some_and(|last| last.ends_turn) {
         return;
     }
-    let points = points(&asked.text);
+    let points = numbered_points(&asked.text);
     if points.len() < 2 {
         page.line(&format!(
             "- No list of tasks; the request in {} is in progress",
@@ -55,79 +56,121 @@ fn requested(page: &mut SummaryPage, facts: &Facts) {
         return;
     }
     page.line(&format!("- The request in {} has {} points:", mark(asked.seq), points.len()));
-    for (number, point) in points.iter().enumerate() {
-        let newest = said.iter().rev().find(|said| is_about(&said.text, number + 1, point));
+    for (number, point) in (1..).zip(points.iter().take(MAX_POINTS)) {
+        let mut named = HashSet::new();
+        names::names_in(point, &mut named);
+        let newest = said.iter().rev().find(|said| {
+            mentions_number(&said.text, number)
+                || named.iter().any(|name| said.text.contains(&**name))
+        });
         let state = match newest {
             Some(said) => format!("last mentioned in {}", mark(said.seq)),
             None => "not mentioned since".to_owned(),
         };
-        page.line(&format!("  {}. {} ({state})", number + 1, one_line(point, POINT_BYTES)));
+        page.line(&format!("  {number}. {} ({state})", one_line(point, MAX_POINT_BYTES)));
+    }
+    let more = points.len().saturating_sub(MAX_POINTS);
+    if more > 0 {
+        page.line(&format!("  and {more} more"));
     }
 }
 
 /// Maximum number of points of a request that are listed, and the maximum size of each, in bytes.
-const POINTS: usize = 12;
-const POINT_BYTES: usize = 100;
+const MAX_POINTS: usize = 12;
+const MAX_POINT_BYTES: usize = 100;
 
 /// Returns the numbered points of a request.
-fn points(text: &str) -> Vec<&str> {
+fn numbered_points(text: &str) -> Vec<&str> {
     let mut points: Vec<&str> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        let Some((number, point)) = line.split_once(['.', ')']) else { continue };
-        if number.parse() == Ok(points.len() + 1) && !point.trim().is_empty() {
-            points.push(point.trim());
+    for line in outside_code(text) {
+        if let Some((number, point)) = numbered(line)
+            && number == points.len() + 1
+            && !point.is_empty()
+        {
+            points.push(point);
         }
     }
-    points.truncate(POINTS);
     points
 }
 
-/// Whether a statement names the number of a point or something that the point names.
-fn is_about(statement: &str, number: usize, point: &str) -> bool {
-    let lower = statement.to_lowercase();
-    let mut named = HashSet::new();
-    names::names_in(point, &mut named);
-    let is_numbered = ["item", "point", "step", "task", "issue"].iter().any(|word| {
-        lower
-            .match_indices(&format!("{word} {number}"))
-            .any(|(at, found)| !lower[at + found.len()..].starts_with(|c: char| c.is_ascii_digit()))
-    });
-    is_numbered || named.iter().any(|name| statement.contains(&**name))
+/// Returns the lines of a text, trimmed, without blocks of code.
+fn outside_code(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().map(str::trim).filter(move |line| {
+        in_code ^= line.starts_with("```");
+        !in_code
+    })
+}
+
+/// Splits `2. Test it` or `2) Test it`.
+fn numbered(line: &str) -> Option<(usize, &str)> {
+    let (number, rest) = line.split_once(['.', ')'])?;
+    Some((number.parse().ok()?, rest.trim()))
+}
+
+/// Whether a statement names a point by its number, as in `Item 2`.
+fn mentions_number(statement: &str, number: usize) -> bool {
+    const WORDS: [&str; 5] = ["item", "point", "step", "task", "issue"];
+    let mut words = statement.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut before = words.next().unwrap_or_default();
+    words.any(|word| {
+        let is_named = word.parse() == Ok(number)
+            && WORDS.iter().any(|named| before.eq_ignore_ascii_case(named));
+        before = word;
+        is_named
+    })
 }
 
 /// Returns the headings and numbered steps of a plan.
 fn outline(plan: &str) -> String {
-    let mut in_code = false;
-    let lines = plan.lines().map(str::trim).filter(|line| {
-        in_code ^= line.starts_with("```");
-        let numbered = line.split_once(['.', ')']).is_some_and(|(n, _)| n.parse::<u32>().is_ok());
-        !in_code && (line.starts_with('#') || numbered)
-    });
+    let lines = outside_code(plan).filter(|line| line.starts_with('#') || numbered(line).is_some());
     let steps: Vec<&str> = lines.map(|line| line.trim_start_matches(['#', ' '])).collect();
     if steps.is_empty() { one_line(plan, 400) } else { one_line(&steps.join("; "), 900) }
 }
 
 #[cfg(test)]
 mod tests {
+    use bethink_transcript::Seq;
+
     use super::*;
 
     #[test]
     fn the_points_of_a_request_are_numbered_lines() {
-        let text =
-            "Please:\n  1. Fix `lamp.rs` 2.0\n  2) Test it\n\nUse port 80. Thanks\n4. Not a point";
-        assert_eq!(points(text), ["Fix `lamp.rs` 2.0", "Test it"]);
-        assert!(points("Look at 1. and 2.").is_empty());
+        let text = "Please:\n  1. Fix `lamp.rs` 2.0\n```\n2. code\n```\n  2) Test it\n\nUse port 80.\n4. No point";
+        assert_eq!(numbered_points(text), ["Fix `lamp.rs` 2.0", "Test it"]);
+        assert!(numbered_points("Look at 1. and 2.").is_empty());
     }
 
     #[test]
-    fn a_point_is_mentioned_by_its_number_or_by_a_name() {
+    fn a_point_is_mentioned_by_its_number() {
         for (statement, expect) in [
-            ("Item 2: the lamp", true),
+            ("**Item 2: the lamp**", true),
+            ("Now (step 2).", true),
             ("Item 20 is next", false),
-            ("I changed next_tide().", true),
-            ("I changed the lamp.", false),
+            ("Checkpoint 2 is written", false),
+            ("I changed 2 lamps.", false),
         ] {
-            assert_eq!(is_about(statement, 2, "Rename `next_tide`"), expect, "{statement}");
+            assert_eq!(mentions_number(statement, 2), expect, "{statement}");
         }
+    }
+
+    #[test]
+    fn points_that_are_not_listed_are_counted() {
+        let asked: Vec<String> = (1..=14).map(|n| format!("{n}. Mend lamp {n}")).collect();
+        let mut facts = Facts::default();
+        facts.user.push(RecordedStatement::new(Seq(1), &asked.join("\n")));
+        facts.assistant.push(RecordedStatement::new(Seq(2), "Item 2: done."));
+        let mut page = SummaryPage::new(4_000);
+        write_request_points(&mut page, &facts);
+        let text = page.finish();
+        assert!(
+            text.starts_with("- The request in [1] has 14 points:\n  1. Mend lamp 1 (not"),
+            "{text}"
+        );
+        assert!(text.contains("  2. Mend lamp 2 (last mentioned in [2])"), "{text}");
+        assert!(
+            text.ends_with("  12. Mend lamp 12 (not mentioned since)\n  and 2 more\n"),
+            "{text}"
+        );
     }
 }

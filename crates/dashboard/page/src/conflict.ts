@@ -36,7 +36,7 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
   const area = h("textarea", { class: "editor-text short", "aria-label": "Merged text", rows: 8 });
   area.value = draftOf(key)?.text ?? first;
   area.addEventListener("input", () => keepDraft(key, { text: area.value, base: first, etag: "" }));
-  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { type: "button", onclick: () => void resolve({ keep: name }) }, mine ? "Keep your version" : by == null ? `Keep the version ${name}` : `Keep the version by ${by}`));
+  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { type: "button", onclick: () => void resolve({ keep: name }) }, mine ? "Keep your version" : by == null ? `Keep version “${name}”` : `Keep the version by ${by}`));
   const merged = h("button", { type: "button", class: "primary", onclick: () => void resolve({ text: area.value }) }, "Keep the merged text");
   const dialog = modal(`${count(conflict.versions.length, "version")} of ${conflict.name}`, [
     others.map((text, n) => [h("p", { class: "faint" }, `Changes from ${whose(conflict, 0)} to ${whose(conflict, n + 1)}:`), diffView(first, text)]),
@@ -50,5 +50,5 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
 function whose(conflict: OpenConflict, at: number): string {
   const version = conflict.versions[at];
   if (version?.mine) return "your version";
-  return version?.by == null ? `the version ${version?.name ?? ""}` : `the version by ${version.by}`;
+  return version?.by == null ? `version “${version?.name ?? ""}”` : `the version by ${version.by}`;
 }

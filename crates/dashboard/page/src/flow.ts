@@ -4,7 +4,7 @@
 import { h, mark } from "./dom.ts";
 import { Heights } from "./heights.ts";
 import { movement } from "./movement.ts";
-import { isPressed, whenReleased } from "./press.ts";
+import { isRowPressed, whenReleased } from "./press.ts";
 
 export interface FlowOptions {
   readonly label: string;
@@ -19,7 +19,7 @@ export interface FlowOptions {
 /** Pixels above and below the screen that have elements too, so that scrolling shows no gaps. */
 const BEYOND = 600;
 /** Milliseconds in which a frame creates rows; the others follow in the next frames. */
-const BUDGET = 12;
+const FRAME_MS = 12;
 
 export class Flow {
   readonly node: HTMLElement;
@@ -90,6 +90,12 @@ export class Flow {
       this.#draw();
     }
     this.#draw();
+    if (!this.#items.has(this.#active) && this.count > 0) {
+      // The frame had no time for it.
+      this.#add(this.#active);
+      this.#measure([this.#active]);
+      this.#roving();
+    }
     if (focus) this.#items.get(this.#active)?.focus({ preventScroll: true });
   }
 
@@ -131,14 +137,14 @@ export class Flow {
     for (let index = top - 1; index >= first; index--) rows.push(index);
     const missing = rows.filter((index) => !this.#items.has(index));
     if (this.#stale.size === 0) return missing;
-    if (!isPressed()) return [...missing, ...this.#stale];
+    if (!isRowPressed()) return [...missing, ...this.#stale];
     whenReleased(this.#soon);
     return missing;
   }
 
   /** Creates as many rows as one frame has time for. Their heights are read together, which costs one layout. */
   #create(rows: readonly number[]): void {
-    const end = performance.now() + BUDGET;
+    const end = performance.now() + FRAME_MS;
     const done: number[] = [];
     for (const index of rows) {
       if (done.length > 0 && performance.now() > end) break;
@@ -218,7 +224,8 @@ export class Flow {
   }
 
   #key(event: KeyboardEvent): void {
-    if (event.key === "Enter" && event.target === this.#items.get(this.#active)) {
+    const isModified = event.altKey || event.ctrlKey || event.metaKey;
+    if (event.key === "Enter" && !isModified && event.target === this.#items.get(this.#active)) {
       event.preventDefault();
       this.#items.get(this.#active)?.querySelector<HTMLElement>("[data-main]")?.click();
       return;

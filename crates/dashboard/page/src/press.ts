@@ -13,16 +13,18 @@ function release(): void {
 
 addEventListener("pointerdown", ({ target }) => (pressed = target instanceof Element && target.closest("[data-index]") !== null), { capture: true });
 // The click follows these events in the same task.
-for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(release), { capture: true });
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(release), { capture: true });
+// Of the window: the blur of an element does not bubble.
+addEventListener("blur", release);
 // The button was released outside of the window.
 addEventListener("pointermove", (event) => pressed && event.buttons === 0 && release(), { capture: true, passive: true });
 
 /** Whether a row of a list is pressed. */
-export function isPressed(): boolean {
+export function isRowPressed(): boolean {
   return pressed;
 }
 
-/** Makes a change now, or when no button is pressed any more. The same function waits only once. */
+/** Makes a change now, or when no button is pressed any more. A function that already waits is not added again. */
 export function whenReleased(change: () => void): void {
   if (pressed) waiting.add(change);
   else change();

@@ -180,7 +180,7 @@ function shortened(): HTMLElement {
 }
 
 function numberButton(seq: number, shown: Shown): HTMLElement {
-  return h("button", { type: "button", class: "bare number-button", "aria-label": `Message ${seq}, all content`, title: shown.hidden ? "Prompts show a shorter text instead of this message" : null, onclick: () => shown.details(seq) }, seq);
+  return h("button", { type: "button", class: "bare number-button", "aria-label": `Show all of message ${seq}`, title: shown.hidden ? "Prompts show a shorter text instead of this message" : null, onclick: () => shown.details(seq) }, seq);
 }
 
 function detailLinks(seq: number, result: number, shown: Shown): Child {

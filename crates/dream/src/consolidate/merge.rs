@@ -118,9 +118,9 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Returns the pairs worth comparing, sorted: those that share a sentence, as copies do, and those in which one topic contains
-/// one of the other's rarest words. If no word is rare, for example in thousands of topics on one subject, some pairs that are
-/// not copies are missed.
+/// Returns the pairs worth comparing, sorted: topics that have one topic's rarest sentence in common, as copies do, and topics
+/// of which one contains one of the other's rarest words. If no word is rare, for example in thousands of topics on one
+/// subject, some similar topics that are not copies are not compared.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
     let by_word = places(&leaves, |leaf| &leaf.content.words);

@@ -64,7 +64,7 @@ pub(super) struct Wishes {
     pub(super) forget_task: Patterns,
 }
 
-/// A rule. A sentence that matches it is a lesson.
+/// A rule that recognizes a lesson in a sentence.
 #[derive(Debug, Deserialize)]
 pub(super) struct TeachRule {
     pub(super) name: String,

@@ -26,7 +26,7 @@ impl GatewayService {
         let Some(queue) = self.cache.queue(session) else { return Ok(()) };
         let (service, own) = (self.clone(), Arc::clone(&queue));
         let work = async move { service.drain(session, &own).await };
-        self.cx.complete(work).await;
+        self.cx.run_to_completion(work).await;
         queue.failed().map_or(Ok(()), Err)
     }
 

@@ -1,7 +1,7 @@
 //! Finds the context window of a client's model, because requests do not state it.
 
 use bethink_api::ModelSpec;
-use bethink_context::thresholds::OUTPUT_RESERVE;
+use bethink_context::thresholds::{MIN_WINDOW, OUTPUT_RESERVE};
 use bethink_service::Result;
 
 use super::service::GatewayService;
@@ -54,7 +54,7 @@ impl GatewayService {
 /// thresholds reserve some room themselves. A quarter of the window is always left for the prompt.
 fn beside(window: u64, max_output: u64) -> u64 {
     let room = window - max_output.min(window / 4 * 3);
-    window.min(room + room.min(OUTPUT_RESERVE))
+    window.min((room + room.min(OUTPUT_RESERVE)).max(MIN_WINDOW))
 }
 
 fn longest<'a>(known: impl Iterator<Item = (&'a str, u64)>, name: &str) -> Option<u64> {
@@ -82,6 +82,9 @@ mod tests {
             (200_000, 180_000, 70_000),
             (16_000, 6_000, 16_000),
             (16_000, 12_000, 8_000),
+            (12_000, 9_000, 8_000),
+            (8_192, 8_192, 8_000),
+            (4_000, 2_000, 4_000),
         ] {
             assert_eq!(beside(window, output), expect, "{window} {output}");
         }

@@ -5,7 +5,8 @@
 //! set, and the plan may be read. Such a file must be a regular file of this user, and no part of its path may be a symbolic
 //! link or hidden, except for Claude Code's plans. Any other file is only named.
 
-use std::collections::HashMap;
+use std::cell::LazyCell;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -58,32 +59,39 @@ impl SessionService {
         let places = self.places(loaded);
         let paths = used_paths(state, facts);
         let plan = wanted_plan(state, facts);
-        let most = usize::try_from(self.limits.compact.file_tokens * 4).unwrap_or(usize::MAX);
-        let shown = shown_files(&loaded.state.history, most);
         // A few more than are restored, because some may be visible in the tail.
         let limit = self.limits.compact.files + 6;
         let read = move || {
-            let mut seen = std::collections::HashSet::new();
+            let mut seen = HashSet::new();
             let is_new = |used: &UsedFile| seen.insert(places.absolute(&used.path));
-            let files = paths.into_iter().filter(is_new).take(LOOKED_FOR);
-            let files = files.filter_map(|used| {
-                let (content, shown_in) = match places.look(&used.path, used.is_confirmed) {
-                    FileOnDisk::Text(text) => (Some(text), None),
-                    FileOnDisk::NotRead => (None, None),
-                    FileOnDisk::Gone => return None,
-                    FileOnDisk::Elsewhere => {
-                        let (seq, text) = shown.get(&used.path)?;
-                        (text.clone(), Some(*seq))
-                    }
-                };
-                Some(RestorableFile { path: used.path, content, shown_in })
-            });
-            Ok(FilesOnDisk {
-                files: files.take(limit).collect(),
-                plan: plan.map(|p| p.text(&places)),
-            })
+            let mut files = Vec::new();
+            let mut on_disk = 0;
+            for used in paths.into_iter().filter(is_new).take(LOOKED_FOR) {
+                let found = places.look(&used.path, used.is_confirmed);
+                on_disk += usize::from(matches!(found, FileOnDisk::Text(_) | FileOnDisk::NotRead));
+                files.push((used.path, found));
+                if on_disk == limit {
+                    break;
+                }
+            }
+            Ok((files, plan.map(|p| p.text(&places))))
         };
-        blocking(read).await.unwrap_or_default()
+        let (files, plan) = blocking(read).await.unwrap_or_default();
+        let max_bytes = usize::try_from(self.limits.compact.file_tokens * 4).unwrap_or(usize::MAX);
+        let snapshots = LazyCell::new(|| newest_snapshots(&loaded.state.history, max_bytes));
+        let files = files.into_iter().filter_map(|(path, found)| {
+            let (content, shown_in) = match found {
+                FileOnDisk::Text(text) => (Some(text), None),
+                FileOnDisk::NotRead => (None, None),
+                FileOnDisk::Gone => return None,
+                FileOnDisk::NotOnThisMachine => {
+                    let FileSnapshot { seq, text } = snapshots.get(&path)?;
+                    (text.clone(), Some(*seq))
+                }
+            };
+            Some(RestorableFile { path, content, shown_in })
+        });
+        FilesOnDisk { files: files.take(limit).collect(), plan }
     }
 
     fn places(&self, loaded: &LoadedSession) -> ReadablePlaces {
@@ -92,13 +100,18 @@ impl SessionService {
     }
 }
 
-/// A message, and the text of a file that it shows; `None` if the text is too long to be shown again.
-type ShownFile = (Seq, Option<String>);
+/// A file as a message shows it.
+#[derive(Debug)]
+struct FileSnapshot {
+    seq: Seq,
+    /// `None` if the text is too long to be shown again.
+    text: Option<String>,
+}
 
-/// Returns what the history last showed of the files read most recently. Does not return files that were changed
-/// afterwards. `most` is the maximum size of a text, in bytes.
-fn shown_files(history: &History, most: usize) -> HashMap<String, ShownFile> {
-    let mut newest: HashMap<&str, Option<ShownFile>> = HashMap::new();
+/// Returns the newest read result of each recently read file, unless the session changed the file after that. `max_bytes`
+/// is the maximum size of a text.
+fn newest_snapshots(history: &History, max_bytes: usize) -> HashMap<String, FileSnapshot> {
+    let mut newest: HashMap<&str, Option<FileSnapshot>> = HashMap::new();
     for message in history.entries().iter().rev().map(|entry| &entry.message) {
         if newest.len() >= LOOKED_FOR {
             break;
@@ -110,8 +123,9 @@ fn shown_files(history: &History, most: usize) -> HashMap<String, ShownFile> {
             };
             let is_read = *kind == ToolKind::Read;
             if is_read || kind.changes_files() {
-                let text = || Some(block.text().into_owned()).filter(|text| text.len() <= most);
-                newest.entry(path).or_insert_with(|| is_read.then(|| (message.seq, text())));
+                let text = || Some(block.text()).filter(|text| text.len() <= max_bytes);
+                let snapshot = || FileSnapshot { seq: message.seq, text: text().map(Into::into) };
+                newest.entry(path).or_insert_with(|| is_read.then(snapshot));
             }
         }
     }
@@ -189,8 +203,8 @@ enum FileOnDisk {
     NotRead,
     /// Does not exist, or has no text.
     Gone,
-    /// Its directory does not exist: the session works in a container or on another machine.
-    Elsewhere,
+    /// The project does not exist here: the session works in a container or on another machine.
+    NotOnThisMachine,
 }
 
 /// The directories that files may be read from.
@@ -214,8 +228,8 @@ impl ReadablePlaces {
     fn look(&self, path: &str, is_confirmed: bool) -> FileOnDisk {
         let path = self.absolute(path);
         let Ok(real) = path.canonicalize() else {
-            let is_here = path.parent().is_some_and(Path::exists);
-            return if is_here { FileOnDisk::Gone } else { FileOnDisk::Elsewhere };
+            let is_shown = self.is_of_another_machine(&path) && !is_hidden(&path);
+            return if is_shown { FileOnDisk::NotOnThisMachine } else { FileOnDisk::Gone };
         };
         let Ok(found) = fs::symlink_metadata(&real) else { return FileOnDisk::Gone };
         if !found.is_file() {
@@ -229,14 +243,26 @@ impl ReadablePlaces {
         read_text(&real).map_or(FileOnDisk::Gone, FileOnDisk::Text)
     }
 
-    /// Whether a file outside of the project belongs to this user, and no part of its path is hidden: programs keep keys and
-    /// settings in hidden directories.
+    /// Whether the project does not exist on this machine. For a file outside of it, whether the two highest directories of
+    /// its path do not exist, such as `/workspace/tidepool`. A directory that was deleted here is lower.
+    fn is_of_another_machine(&self, path: &Path) -> bool {
+        let highest: PathBuf = path.components().take(3).collect();
+        let place = if path.starts_with(&self.project) { &self.project } else { &highest };
+        matches!(place.try_exists(), Ok(false))
+    }
+
+    /// Whether a file outside of the project belongs to this user, and no part of its path is hidden.
     fn is_open(&self, real: &Path, found: &fs::Metadata) -> bool {
         let is_plan = self.plans.as_ref().is_some_and(|plans| real.starts_with(plans));
-        let is_hidden = |part: Component<'_>| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b"."));
-        found.uid() == rustix::process::geteuid().as_raw()
-            && (is_plan || !real.components().any(is_hidden))
+        found.uid() == rustix::process::geteuid().as_raw() && (is_plan || !is_hidden(real))
     }
+}
+
+/// Whether a part of a path is hidden: programs keep keys and settings in hidden directories.
+fn is_hidden(path: &Path) -> bool {
+    path.components().any(
+        |part| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b".")),
+    )
 }
 
 fn read_text(real: &Path) -> io::Result<String> {
@@ -295,6 +321,6 @@ mod tests {
         check(top.join("home/.claude/settings.json").to_str().unwrap(), true, None);
         assert_eq!(places.look("src/gone.rs", true), FileOnDisk::Gone);
         assert_eq!(places.look("src", true), FileOnDisk::Gone);
-        assert_eq!(places.look("/container/src/a.rs", true), FileOnDisk::Elsewhere);
+        assert_eq!(places.look("/container/src/a.rs", true), FileOnDisk::NotOnThisMachine);
     }
 }

@@ -194,8 +194,13 @@ async fn a_file_of_another_machine_comes_back_as_it_was_last_shown() {
     let deleted = work.write("project/gone.rs", "");
     fs::remove_file(&deleted).unwrap();
     history.extend(read("e", &deleted, "fn deleted_here() {}"));
+    let removed = work.write("project/old/removed.rs", "");
+    fs::remove_dir_all(work.directory.path().join("project/old")).unwrap();
+    history.extend(read("f", &removed, "fn removed_with_its_directory() {}"));
+    history.extend(read("g", "/container/.keys/id", "SECRET KEY"));
     work.home.append(work.id, &history).await;
     let (restored, _) = work.compact().await;
     let has = ["/container/src/a.rs, as message 5 showed it", "fn new_gauge() {}"];
-    check(&restored, &has, &["old_gauge", "before_the_edit", "deleted_here"]);
+    let lacks = ["old_gauge", "before_the_edit", "deleted_here", "removed_with", "SECRET KEY"];
+    check(&restored, &has, &lacks);
 }

@@ -2131,7 +2131,7 @@ export interface components {
              * @description Number of these names that the new prompt still contains.
              */
             kept: number;
-            /** @description At most 12 of the names that the new prompt no longer contains, those that are most likely needed. */
+            /** @description Names that the new prompt no longer contains: at most 12, those most likely to be needed. */
             lost: string[];
             hindsight?: components["schemas"]["Hindsight"] | null;
         };

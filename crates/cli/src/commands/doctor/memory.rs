@@ -29,7 +29,7 @@ fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
         return vec![fail(CHECK, fault.clone(), todo)];
     }
     if !shelf.there {
-        return vec![ok(CHECK, format!("empty; memories will be stored in {}", shelf.dir))];
+        return vec![ok(CHECK, format!("no memories yet; they will be stored in {}", shelf.dir))];
     }
     let found = format!("{}: {}", shelf.scope, size(shelf));
     let mut out = vec![ok(CHECK, found), ok(CHECK, place)];

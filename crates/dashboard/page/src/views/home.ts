@@ -139,7 +139,7 @@ function proposalList(open: readonly Proposal[]): Child {
 }
 
 const BLOCKED: Readonly<Record<"here" | "incoming" | "history", string>> = {
-  here: "is not shared with the team",
+  here: "is blocked: the team does not get it through bethink",
   incoming: "was not pulled from the team",
   history: "is in a commit, so nothing is pushed to the team",
 };

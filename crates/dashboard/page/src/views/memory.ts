@@ -246,7 +246,7 @@ function authorWords(author: string): string {
     dream: "by a dream",
     sync: "by a sync",
     restore: "restored",
-    found: "found in the directory",
+    found: "changed outside bethink",
   };
   return words[author] ?? author;
 }

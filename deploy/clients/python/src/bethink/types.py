@@ -1798,7 +1798,7 @@ class FidelityDetail(TypedDict):
     kept: int
     """Number of these names that the new prompt still contains."""
     lost: list[str]
-    """At most 12 of the names that the new prompt no longer contains, those that are most likely needed."""
+    """Names that the new prompt no longer contains: at most 12, those most likely to be needed."""
     hindsight: NotRequired[Hindsight | None]
 
 

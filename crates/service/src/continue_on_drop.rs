@@ -10,8 +10,8 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// Work that runs within the caller's task. If the caller goes away, the rest continues as a task of its own. A task from
-/// the start would cost each caller two changes of thread.
-pub struct Completion<F>
+/// the start would cost each caller two thread switches.
+pub struct ContinueOnDrop<F>
 where
     F: Future + Send + 'static,
     F::Output: Send,
@@ -23,7 +23,7 @@ where
     _token: TaskTrackerToken,
 }
 
-impl<F> Completion<F>
+impl<F> ContinueOnDrop<F>
 where
     F: Future + Send + 'static,
     F::Output: Send,
@@ -35,17 +35,17 @@ where
     }
 }
 
-impl<F> fmt::Debug for Completion<F>
+impl<F> fmt::Debug for ContinueOnDrop<F>
 where
     F: Future + Send + 'static,
     F::Output: Send,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completion").finish_non_exhaustive()
+        f.debug_struct("ContinueOnDrop").finish_non_exhaustive()
     }
 }
 
-impl<F> Future for Completion<F>
+impl<F> Future for ContinueOnDrop<F>
 where
     F: Future + Send + 'static,
     F::Output: Send,
@@ -63,7 +63,7 @@ where
     }
 }
 
-impl<F> Drop for Completion<F>
+impl<F> Drop for ContinueOnDrop<F>
 where
     F: Future + Send + 'static,
     F::Output: Send,
@@ -95,13 +95,13 @@ mod tests {
                 7
             }
         };
-        let mut left = Box::pin(Completion::new(&tracker, work()));
+        let mut left = Box::pin(ContinueOnDrop::new(&tracker, work()));
         let polled = std::future::poll_fn(|cx| Poll::Ready(left.as_mut().poll(cx))).await;
         assert!(polled.is_pending());
         drop(left);
-        drop(Completion::new(&tracker, work()));
+        drop(ContinueOnDrop::new(&tracker, work()));
         go.add_permits(3);
-        assert_eq!(Completion::new(&tracker, work()).await, 7);
+        assert_eq!(ContinueOnDrop::new(&tracker, work()).await, 7);
         tracker.close();
         tracker.wait().await;
         assert_eq!(done.available_permits(), 3);
