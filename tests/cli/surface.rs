@@ -121,6 +121,26 @@ fn a_subdirectory_has_the_sessions_of_its_project() {
 }
 
 #[test]
+fn a_search_covers_the_project_and_with_all_every_project() {
+    let terminal = Terminal::new();
+    let (file, other) = (fixture("plain.jsonl"), terminal.path().join("other"));
+    let (file, other) = (file.to_string_lossy(), other.to_str().unwrap().to_owned());
+    fs::create_dir_all(&other).unwrap();
+    // Without any session here, all projects are searched.
+    done(terminal.run(&["import", &file, "--project", &other]));
+    let found = terminal.run(&["search", "water"]);
+    assert!(found.out.contains('#') && found.err.contains("searching all projects"), "{found:?}");
+    done(terminal.run(&["session", "new"]));
+    let found = terminal.run(&["search", "water"]);
+    assert!(found.out.is_empty() && found.err.contains("`--all`"), "{found:?}");
+    for words in [&["search", "water", "--all"][..], &["search", "water", "--project", &other]] {
+        assert!(done(terminal.run(words)).contains('#'), "{words:?}");
+    }
+    let refused = terminal.run(&["search", "water", "--all", "--session", "last"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+#[test]
 fn what_changes_a_session_of_another_project_must_name_it() {
     let terminal = Terminal::new();
     let told = done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy(), "--json"]));

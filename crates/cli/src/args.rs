@@ -196,8 +196,8 @@ pub(crate) enum CliCommand {
     /// Show a session's messages, including summarized ones
     #[command(after_help = "Example: bethink history -n 50 --full")]
     History(HistoryArgs),
-    /// Search a session or a project, including summarized messages
-    #[command(after_help = "Example: bethink search 'failing test' --all --since 2d")]
+    /// Search the project's sessions, including summarized messages
+    #[command(after_help = "Example: bethink search 'failing test' --since 2d")]
     Search(Search),
     /// Show, edit or update a session's notes
     #[command(subcommand, arg_required_else_help = true)]

@@ -89,10 +89,10 @@ impl Client {
         self.get(&format!("v1/sessions/{id}/search"), query).await
     }
 
-    /// Searches the history of a project's sessions.
-    pub async fn search_project(
+    /// Searches the history of a project's sessions, or of all sessions.
+    pub async fn search_sessions(
         &self,
-        project_dir: &str,
+        project_dir: Option<&str>,
         query: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
         let request = self.request(Method::GET, self.at("v1/search"));

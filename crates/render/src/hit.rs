@@ -1,6 +1,6 @@
 //! A search hit: where it is, which call it answers, and its lines with the matches.
 
-use bethink_api::{SearchHit, Session};
+use bethink_api::SearchHit;
 use bethink_terminal::words::ago;
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use jiff::Timestamp;
@@ -40,14 +40,6 @@ fn name(hit: &SearchHit) -> String {
     match &hit.title {
         Some(title) if !title.is_empty() => format!("{id}  {title}"),
         _ => id,
-    }
-}
-
-pub fn place(session: Option<&Session>, project: &str) -> String {
-    match session.and_then(|session| session.title.as_deref()) {
-        Some(title) if !title.is_empty() => format!("session “{title}”"),
-        _ if session.is_some() => "this session".to_owned(),
-        _ => format!("the sessions of {project}"),
     }
 }
 

@@ -54,6 +54,8 @@ pub fn run(limit: AttackLimit, seed: u64) -> Vec<AttackResult> {
             _ => attack.body(&mut rng),
         }
     }
+    // One of the requests may have paused recording.
+    attack.client.post("/v1/recording/resume", &json!({})).ok();
     attack.daemon.is_well();
     let RequestTally { sent, strangers, broken } = attack.tally;
     vec![AttackResult {

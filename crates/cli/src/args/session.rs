@@ -144,8 +144,8 @@ pub(crate) struct Search {
     /// A question, or words to look for
     #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Search all sessions of the project [default with --project, unless --session is given]
-    #[arg(long, short)]
+    /// Search the sessions of all projects [default: this project's, or the one of --session]
+    #[arg(long, short, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Show at most this many hits [default: 5 on a terminal, else 10]
     #[arg(long, short = 'n', value_name = "COUNT")]

@@ -1,4 +1,4 @@
-//! `bethink search`: searches a session or a whole project, including summarized messages.
+//! `bethink search`: searches a session, a project or all projects, including summarized messages.
 
 use bethink_api::{SearchHits, Session};
 use bethink_client::{Client, SearchQuery};
@@ -25,40 +25,89 @@ pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
     let is_read_here = app.screen.look.live && !app.screen.json;
     let default = if is_read_here { HITS_ON_TERMINAL } else { HITS };
     let query = query(how, how.limit.unwrap_or(default), app.now)?;
-    if how.all || (app.project_given && app.session.is_none()) {
-        let project = app.project_dir();
-        let found = client.search_project(&project, &query).await?;
-        return show(app, &found, None, &project);
+    if app.session.is_some() {
+        let session = app.session(&client, None).await?;
+        let found = client.search(session.id, &query).await?;
+        return show(app, &found, &SearchPlace::Session(session));
     }
-    let session = app.session(&client, None).await?;
-    let found = client.search(session.id, &query).await?;
-    show(app, &found, Some(&session), "")
+    let place = place(app, &client, how.all).await?;
+    let found = client.search_sessions(place.project_dir(), &query).await?;
+    show(app, &found, &place)
 }
 
-fn show(app: &mut CliApp, found: &SearchHits, session: Option<&Session>, project: &str) -> Done {
-    let is_named = app.session.is_some();
+/// What a search covers.
+enum SearchPlace {
+    Session(Session),
+    Project(String),
+    AllProjects,
+}
+
+impl SearchPlace {
+    fn project_dir(&self) -> Option<&str> {
+        match self {
+            Self::Project(dir) => Some(dir),
+            Self::Session(_) | Self::AllProjects => None,
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Session(session) => match session.title.as_deref() {
+                Some(title) if !title.is_empty() => format!("session “{title}”"),
+                _ => "this session".to_owned(),
+            },
+            Self::Project(dir) => format!("the sessions of {dir}"),
+            Self::AllProjects => "the sessions of all projects".to_owned(),
+        }
+    }
+}
+
+/// Returns what to search if no session is named: the project, or all projects if this one has no sessions.
+async fn place(app: &mut CliApp, client: &Client, all: bool) -> Result<SearchPlace, CliFailure> {
+    if all {
+        return Ok(SearchPlace::AllProjects);
+    }
+    match app.sessions_dir(client).await? {
+        Some(dir) => Ok(SearchPlace::Project(dir)),
+        None if app.project_given => Ok(SearchPlace::Project(app.project_dir())),
+        None => {
+            let project = app.project_dir();
+            app.screen
+                .note(format!("there are no sessions in {project}; searching all projects"))?;
+            Ok(SearchPlace::AllProjects)
+        }
+    }
+}
+
+fn show(app: &mut CliApp, found: &SearchHits, place: &SearchPlace) -> Done {
+    let is_across = !matches!(place, SearchPlace::Session(_));
     let Some(screen) = app.screen.unless_json(found)? else { return Ok(()) };
     for (number, one) in found.hits.iter().enumerate() {
         if number > 0 {
             screen.gap()?;
         }
-        screen.lines(hit::hit(one, session.is_none(), screen.look, app.now))?;
+        screen.lines(hit::hit(one, is_across, screen.look, app.now))?;
     }
-    let place = hit::place(session, project);
+    let name = place.name();
     let said = match found.hits.len() {
-        0 => format!("no hits in {place}"),
-        n => format!("{} in {place}", plural(n as u64, "hit", "hits")),
+        0 => format!("no hits in {name}"),
+        n => format!("{} in {name}", plural(n as u64, "hit", "hits")),
     };
     if !found.hits.is_empty() {
         screen.gap()?;
     }
     screen.note(StyledText::new().dim(said).fitted(screen.look.width))?;
-    if let Some(best) = found.hits.first() {
-        let whole = match session {
-            Some(_) if !is_named => format!("bethink history -m {}", best.seq),
-            _ => format!("bethink history --session {} -m {}", short_id(best.session_id), best.seq),
-        };
-        screen.hint(format!("`{whole}` shows the first hit in full"))?;
+    match (found.hits.first(), place) {
+        (Some(best), _) => {
+            let (id, seq) = (short_id(best.session_id), best.seq);
+            screen.hint(format!(
+                "`bethink history --session {id} -m {seq}` shows the first hit in full"
+            ))?;
+        }
+        (None, SearchPlace::Project(_)) => {
+            screen.hint("`--all` searches the sessions of all projects")?;
+        }
+        (None, _) => {}
     }
     if !found.complete {
         screen.hint("not all messages are indexed yet; search again later")?;

@@ -157,8 +157,45 @@ impl ReadRequest {
     }
 }
 
-/// Makes a title from the first text that a person typed.
+/// Makes a title from the first text that a person typed. What precedes it may be a conversation that the client made up
+/// as an example.
 fn title(messages: &[Message]) -> Option<String> {
     let users = messages.iter().filter(|m| m.role == Role::User && !m.is_instruction);
-    users.flat_map(|message| &message.blocks).find_map(|block| typed::title(&block.text()))
+    let texts: Vec<_> =
+        users.flat_map(|message| &message.blocks).map(|block| block.text()).collect();
+    let examples = texts.iter().rposition(|text| typed::ends_examples(text)).map_or(0, |at| at + 1);
+    texts[examples..].iter().find_map(|text| typed::title(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_transcript::{MessageMeta, MessageSource, UnixMicros};
+
+    use super::*;
+
+    #[test]
+    fn examples_of_the_client_are_no_title() {
+        let message = |(role, text): &(&str, &str)| {
+            let json = serde_json::json!({ "role": role, "content": text });
+            let meta = MessageMeta {
+                seq: Seq::ZERO,
+                id: "m".parse().unwrap(),
+                created_at: UnixMicros(0),
+            };
+            Message::parse(meta, json.to_string().into(), MessageSource::Client).unwrap()
+        };
+        let mut said = vec![
+            ("user", "Change the greeting to be more casual"),
+            ("assistant", "Ok, here is the edit."),
+        ];
+        let titled = |said: &[_]| title(&said.iter().map(message).collect::<Vec<_>>());
+        assert_eq!(titled(&said).unwrap(), "Change the greeting to be more casual");
+        said.extend([
+            ("user", "I switched to a new code base. Please don't consider the above files"),
+            ("assistant", "Ok."),
+        ]);
+        assert_eq!(titled(&said), None);
+        said.push(("user", "How is the boathouse painted?"));
+        assert_eq!(titled(&said).unwrap(), "How is the boathouse painted?");
+    }
 }
