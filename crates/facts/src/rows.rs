@@ -74,12 +74,13 @@ pub fn failure(failure: &ToolFailure) -> String {
         true => String::new(),
         false => format!("changed {}; ", edits.join(", ")),
     };
-    let after = match (failure.fixed, failure.tests_passed) {
-        (Some(fixed), _) => format!("{changed}worked again in {}", mark(fixed)),
-        (None, Some(passed)) => format!("{changed}other tests passed in {}", mark(passed)),
-        (None, None) => format!("{changed}has not worked since"),
+    let after = match (failure.fixed, failure.tests_passed, failure.gone) {
+        (Some(fixed), ..) => format!("worked again in {}", mark(fixed)),
+        (None, Some(passed), _) => format!("other tests passed in {}", mark(passed)),
+        (None, None, Some(gone)) => format!("no longer reported in {}", mark(gone)),
+        (None, None, None) => "has not worked since".to_owned(),
     };
-    format!("{} {}: {} → {after}", mark(failure.seq), failure.call, failure.error)
+    format!("{} {}: {} → {changed}{after}", mark(failure.seq), failure.call, failure.error)
 }
 
 /// Formats a command: `\`cargo test\` worked in [84] (run 5×, failed 2×): test result: ok. 12 passed`.

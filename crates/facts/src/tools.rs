@@ -1,6 +1,6 @@
 //! What tools did, in order: calls, failures and their fixes, files, commands.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use bethink_transcript::{Seq, ToolKind, ToolUseId, json};
@@ -8,6 +8,7 @@ use bethink_transcript::{Seq, ToolKind, ToolUseId, json};
 use crate::calls::{ToolInput, describe, error_details, error_line, was_not_run};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
 use crate::files::{FileFact, FileFacts, PendingEdit};
+use crate::names;
 use crate::places::{self, SeenDefinition};
 use crate::recent::forget_oldest;
 use crate::said::RecordedStatement;
@@ -28,6 +29,8 @@ pub struct ToolFailure {
     pub fixed: Option<Seq>,
     /// For a test whose own command has not worked since: the message in which other tests passed.
     pub tests_passed: Option<Seq>,
+    /// The first later message in which the same command failed without this error, if none reported it again.
+    pub gone: Option<Seq>,
     /// Whether the call ran a command.
     pub of_command: bool,
     is_test: bool,
@@ -35,9 +38,21 @@ pub struct ToolFailure {
 }
 
 impl ToolFailure {
-    /// Whether the call has not worked since, and no other tests have passed.
+    /// Whether the error is still there, as far as is known: the call has not worked since, no other tests have passed, and
+    /// the command still reports it.
     pub fn is_open(&self) -> bool {
-        self.fixed.is_none() && self.tests_passed.is_none()
+        self.fixed.is_none() && self.tests_passed.is_none() && self.gone.is_none()
+    }
+
+    /// Compares the error with what the same command reported later. An error without a name cannot be recognized.
+    fn compare(&mut self, later: &str, seq: Seq) {
+        let mut named = HashSet::new();
+        names::names_in(&self.error, &mut named);
+        let Some(name) = named.into_iter().max_by_key(|name| name.len()) else { return };
+        self.gone = match later.contains(name) {
+            true => None,
+            false => self.gone.or(Some(seq)),
+        };
     }
 }
 
@@ -216,6 +231,8 @@ impl KnownTools {
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
             action.failed = true;
         }
+        let is_same = |one: &&mut ToolFailure| one.of_command && one.key == key && one.fixed.is_none();
+        self.failures.iter_mut().filter(is_same).for_each(|one| one.compare(text, seq));
         self.failures.push(ToolFailure {
             seq,
             call,

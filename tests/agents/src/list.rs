@@ -100,8 +100,8 @@ const QWEN: Agent = Agent {
     program: "qwen",
     wire: "openai",
     base: "/v1",
-    begin: &["--auth-type", "openai", "{prompt}"],
-    go_on: &["--auth-type", "openai", "--continue", "{prompt}"],
+    begin: &["--auth-type", "openai", "--approval-mode", "yolo", "{prompt}"],
+    go_on: &["--auth-type", "openai", "--approval-mode", "yolo", "--continue", "{prompt}"],
     variables: &[
         ("OPENAI_BASE_URL", "{url}"),
         ("OPENAI_API_KEY", "key"),
@@ -113,8 +113,40 @@ const QWEN: Agent = Agent {
 "#,
     )],
     states_project: true,
-    installed: &[],
-    has_hooks: false,
+    installed: &[".qwen/settings.json"],
+    has_hooks: true,
+};
+
+const GEMINI: Agent = Agent {
+    name: "gemini",
+    kit: Kit::MoreAgents,
+    program: "gemini",
+    wire: "gemini",
+    base: "",
+    begin: &["--model", "gemini-2.5-flash", "--approval-mode", "yolo", "--prompt", "{prompt}"],
+    go_on: &[
+        "--model",
+        "gemini-2.5-flash",
+        "--approval-mode",
+        "yolo",
+        "--resume",
+        "latest",
+        "--prompt",
+        "{prompt}",
+    ],
+    variables: &[("GEMINI_API_KEY", "key"), ("GOOGLE_GEMINI_BASE_URL", "{url}")],
+    files: &[(
+        ".gemini/settings.json",
+        r#"{
+  "general": { "enableAutoUpdate": false },
+  "privacy": { "usageStatisticsEnabled": false },
+  "security": { "auth": { "selectedType": "gemini-api-key" } }
+}
+"#,
+    )],
+    states_project: true,
+    installed: &[".gemini/settings.json"],
+    has_hooks: true,
 };
 
 const PI: Agent = Agent {
@@ -183,15 +215,29 @@ const CLINE: Agent = Agent {
     program: "cline",
     wire: "openai",
     base: "/v1",
-    begin: &["--provider", "openai", "--key", "key", "--model", "scripted", "{prompt}"],
+    begin: &["--provider", "openai-compatible", "--model", "scripted", "{prompt}"],
     go_on: &[],
-    variables: &[("OPENAI_BASE_URL", "{url}")],
+    variables: &[],
+    // With `--key`, it would drop the address.
     files: &[(
         ".cline/data/settings/providers.json",
-        r#"{"version":1,"lastUsedProvider":"openai","providers":{"openai":{"settings":{"provider":"openai","apiKey":"key","model":"scripted","baseUrl":"{url}"}}}}"#,
+        r#"{
+  "version": 1,
+  "lastUsedProvider": "openai-compatible",
+  "providers": {
+    "openai-compatible": {
+      "settings": {
+        "provider": "openai-compatible", "apiKey": "key", "model": "scripted", "baseUrl": "{url}"
+      },
+      "updatedAt": "2026-01-01T00:00:00.000Z",
+      "tokenSource": "manual"
+    }
+  }
+}
+"#,
     )],
     states_project: true,
-    installed: &[],
+    installed: &[".cline/data/settings/cline_mcp_settings.json"],
     has_hooks: false,
 };
 
@@ -245,5 +291,5 @@ const LLM: Agent = Agent {
     has_hooks: false,
 };
 
-pub(crate) const AGENTS: [Agent; 9] =
-    [CLAUDE_CODE, CODEX, OPENCODE, QWEN, PI, CONTINUE, CLINE, AIDER, LLM];
+pub(crate) const AGENTS: [Agent; 10] =
+    [CLAUDE_CODE, CODEX, OPENCODE, GEMINI, QWEN, PI, CONTINUE, CLINE, AIDER, LLM];

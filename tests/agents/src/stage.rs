@@ -46,6 +46,7 @@ impl<'a> Stage<'a> {
         let mut home = Home::new()
             .with("BETHINK_GATEWAY__ANTHROPIC_URL", &server.url())
             .with("BETHINK_GATEWAY__OPENAI_URL", &server.url())
+            .with("BETHINK_GATEWAY__GEMINI_URL", &server.url())
             .with("BETHINK_DAEMON__ALLOWED_HOSTS", &tap.addr().to_string());
         for (setting, value) in settings {
             home = home.with(setting, value);

@@ -133,7 +133,7 @@ pub(super) fn errors(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let mut seen = HashSet::new();
     // Unresolved failures first, then those of commands, then the newest.
     let mut failures: Vec<_> = facts.tools.failures.iter().rev().collect();
-    failures.sort_by_key(|f| (f.fixed.is_some() || !f.of_command, !f.of_command));
+    failures.sort_by_key(|f| (!f.is_open() || !f.of_command, !f.of_command));
     for found in failures {
         if !seen.insert((&found.call, &found.error)) {
             continue;

@@ -51,10 +51,11 @@ fn is_lesson(failure: &ToolFailure) -> bool {
 }
 
 fn after(failure: &ToolFailure) -> (String, u32) {
-    match failure.fixed {
-        Some(fixed) => (format!("the same call succeeded in {}", mark(fixed)), 50),
-        None if failure.edits.is_empty() => ("has not succeeded since".to_owned(), 250),
-        None => (
+    match (failure.fixed, failure.gone) {
+        (Some(fixed), _) => (format!("the same call succeeded in {}", mark(fixed)), 50),
+        (None, Some(gone)) => (format!("no longer reported in {}", mark(gone)), 100),
+        (None, None) if failure.edits.is_empty() => ("has not succeeded since".to_owned(), 250),
+        (None, None) => (
             format!("{} changed since then, but the same call has not succeeded", changed(failure)),
             300,
         ),

@@ -50,7 +50,7 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
             format!("{} The assistant {what}: “{}”", mark(said.seq), clip(&said.text, LAST_WORDS));
         rows.push(NotesRow::item("said", &text, 900));
     }
-    let open = facts.tools.failures.iter().rev().filter(|failure| failure.fixed.is_none());
+    let open = facts.tools.failures.iter().rev().filter(|failure| failure.is_open());
     let lately = open.take_while(|failure| page.facts.through.0 - failure.seq.0 <= LATELY);
     for failure in lately.take(OPEN_FAILURES) {
         let (call, error) = (page.call(&failure.call), clip(&failure.error, STEP_BYTES));
