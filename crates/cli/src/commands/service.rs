@@ -100,7 +100,7 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
     match done.enabled {
         Some(true) => screen.note(format!("{} will start the daemon at login", done.manager))?,
         Some(false) => {
-            let why = "does not answer here; run these commands in a login session:";
+            let why = "could not be reached; run these commands in a login session:";
             screen.note(StyledText::new().put(Tone::Warn, format!("{} {why}", done.manager)))?;
         }
         None => screen.hint("these commands would be run:")?,
