@@ -94,7 +94,7 @@ pub(crate) enum CliCommand {
         /// Also start the daemon at login: installs a systemd user unit, or a launch agent on macOS
         #[arg(long)]
         install: bool,
-        /// With --install: show what would be written and run
+        /// Show what --install would write and run, without doing it
         #[arg(long, requires = "install")]
         dry_run: bool,
     },
@@ -104,7 +104,7 @@ pub(crate) enum CliCommand {
         /// Also remove the login service that `up --install` installed
         #[arg(long)]
         uninstall: bool,
-        /// With --uninstall: show what would be removed
+        /// Show what --uninstall would remove, without removing it
         #[arg(long, requires = "uninstall")]
         dry_run: bool,
     },
@@ -145,7 +145,7 @@ pub(crate) enum CliCommand {
     /// Show the daemon's log
     #[command(after_help = "Example: bethink logs -n 200 --follow")]
     Logs {
-        /// Keep showing new lines
+        /// Show new lines as they are written
         #[arg(long, short)]
         follow: bool,
         /// Show only the last COUNT lines
@@ -184,7 +184,7 @@ pub(crate) enum CliCommand {
     /// List old messages that are, or can be, replaced by a short text
     #[command(after_help = "Example: bethink collapses --session last")]
     Collapses,
-    /// Undo a compaction: the prompt shows the messages again
+    /// Undo a compaction: the prompt shows the original messages again
     #[command(after_help = "Example: bethink undo")]
     Undo {
         /// A compaction's id, or the beginning or end of that id [default: the newest compaction]

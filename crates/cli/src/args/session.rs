@@ -116,7 +116,7 @@ pub(crate) struct ListSessions {
 
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
-    /// Keep showing new messages
+    /// Show new messages as they arrive
     #[arg(long, short)]
     pub(crate) follow: bool,
     /// Show only the last COUNT messages; 0 shows all
@@ -144,7 +144,7 @@ pub(crate) struct Search {
     /// A question, or words to look for
     #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Search the sessions of all projects [default: this project's sessions, or the one given with --session]
+    /// Search the sessions of all projects [default: this project's sessions, or the session given with --session]
     #[arg(long, short, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Show at most this many hits [default: 5 on a terminal, else 10]
@@ -156,7 +156,7 @@ pub(crate) struct Search {
     /// Show only calls to this tool and their results
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Show only tool calls that involve this file or directory, and the results of these calls
+    /// Show only tool calls that involve this file or directory, and their results
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Show only messages since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)

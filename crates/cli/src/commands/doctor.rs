@@ -239,7 +239,7 @@ fn token(file: &Path) -> DoctorFinding {
                 "run `bethink down`, delete {shown}, then run `bethink up` to create a new one"
             ),
         ),
-        Some(mode) => ok("token", format!("readable by you only (mode {mode:03o})")),
+        Some(mode) => ok("token", format!("readable only by you (mode {mode:03o})")),
     }
 }
 

@@ -180,7 +180,7 @@ fn found(service: &Service, now: &Configured) -> Result<UnitFile, CliFailure> {
         Some(text) if is_ours(text) => Ok(UnitFile::Older),
         Some(_) => Err(CliFailure::hinted(
             format!("{} was not written by bethink, so it was not changed", service.file.display()),
-            "move it away, then try again",
+            "move the file away, then try again",
         )),
     }
 }
