@@ -290,7 +290,7 @@ fn candidates_are_listed_kept_and_dropped() {
     assert!(listed.contains("session ") && listed.contains("message 3"), "{listed}");
     let status = done(terminal.run(&["status"]));
     assert!(
-        status.contains("2 candidates wait") && status.contains("memory candidates"),
+        status.contains("2 candidates are waiting") && status.contains("memory candidates"),
         "{status}"
     );
     let all = json(&done(terminal.run(&["memory", "candidates", "--json"])));

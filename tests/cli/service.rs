@@ -95,7 +95,7 @@ fn without_a_manager_it_says_what_to_run_and_starts_the_daemon() {
     let desk = Desk::with("#!/bin/sh\nexit 1\n");
     let installed = desk.run(&["up", "--install"]);
     assert_eq!(installed.code, 0, "{installed:?}");
-    for line in ["systemd does not answer here", "  systemctl --user enable --now bethinkd.service"]
+    for line in ["systemd could not be reached", "  systemctl --user enable --now bethinkd.service"]
     {
         assert!(installed.err.contains(line), "{installed:?}");
     }

@@ -116,7 +116,7 @@ fn a_project_of_an_agent_without_a_users_file() {
     assert!(files(&project).is_empty());
     let output = bethink(&home, &["install", "windsurf", words[1], words[2]]);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("no settings file for a project"), "{said}");
+    assert!(said.contains("no settings files for individual projects"), "{said}");
 }
 
 #[test]

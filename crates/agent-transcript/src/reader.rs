@@ -126,7 +126,7 @@ impl TranscriptReader {
                 StorageForm::Document => MAX_DOCUMENT_BYTES,
                 _ => MAX_RECORD_BYTES,
             };
-            Err(format!("the record is {length} bytes; at most {most} are read"))
+            Err(format!("the record is {length} bytes long; the maximum is {most}"))
         } else {
             parse(&record)
         };

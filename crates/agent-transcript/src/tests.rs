@@ -580,7 +580,7 @@ fn a_line_that_is_too_long_is_skipped_without_keeping_it() {
     assert!(String::from_utf8(out).unwrap().contains("hello"));
     assert_eq!(
         reader.skipped()[0].reason,
-        "the record is 68157441 bytes; at most 67108864 are read"
+        "the record is 68157441 bytes long; the maximum is 67108864"
     );
 }
 

@@ -139,7 +139,7 @@ fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     let why = if name.is_empty() || name.len() > MAX_NAME || !letters {
         format!("a tool's name must consist of 1 to {MAX_NAME} letters, digits, _ or -")
     } else if !new_id {
-        "its id was used before".to_owned()
+        "its id was already used".to_owned()
     } else if call.input.len() > MAX_INPUT {
         format!("its input is {} bytes; at most {MAX_INPUT} are allowed", call.input.len())
     } else if serde_json::from_str::<WithInput>(block.as_str()).is_err() {
@@ -168,8 +168,9 @@ fn decide<'a>(call: ToolCall<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) 
         return CallVerdict::Denied(why.to_owned());
     }
     if place >= most {
-        let why =
-            format!("Not called: at most {most} calls per answer. Call it in your next answer.");
+        let why = format!(
+            "Not called: at most {most} calls are allowed per answer. Repeat this call in your next answer."
+        );
         return CallVerdict::Denied(why);
     }
     match tool.permit(call) {
@@ -183,7 +184,7 @@ fn unknown(name: &str, tools: &[&dyn Tool]) -> String {
         return "You may not call tools here. Answer in text only.".to_owned();
     }
     let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
-    format!("You may not call {:?} here. Allowed: {}.", shown(name), names.join(", "))
+    format!("You may not call {:?} here. Allowed tools: {}.", shown(name), names.join(", "))
 }
 
 /// Cleans a name from a model for display.

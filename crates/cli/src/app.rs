@@ -124,8 +124,8 @@ impl CliApp {
         if named.is_none() && self.session.is_none() && self.sessions_dir(client).await?.is_none() {
             return Err(CliFailure::HintedUse {
                 what: format!("there are no sessions in {}", self.project.display()),
-                hint: "name the session to change with --session ID; `bethink session ls --all` \
-                       lists them"
+                hint: "use --session ID to name the session to change; `bethink session ls --all` lists \
+                       all sessions"
                     .into(),
             });
         }

@@ -54,13 +54,13 @@ pub(crate) struct Global {
     /// The project's directory [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The session to work on: an id, its beginning or end, or `last` [default: last, if one is needed]
+    /// The session to use: an id, its beginning or end, `last` or `pick` [default: last, if a session is needed]
     #[arg(long, global = true, value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Do not use a pager ($PAGER, else less) for long output
+    /// Do not use a pager ($PAGER, or `less` if it is not set) for long output
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
-    /// When to use color; `auto` means on a terminal, unless NO_COLOR is set [default: auto]
+    /// When to use color; `auto` uses it on a terminal unless NO_COLOR is set [default: auto]
     #[arg(long, global = true, value_name = "WHEN", hide_default_value = true)]
     #[arg(default_value = "auto", value_enum)]
     pub(crate) color: ColorChoice,
@@ -91,10 +91,10 @@ pub(crate) enum CliCommand {
     /// Start the daemon
     #[command(after_help = "Example: bethink up --install --dry-run")]
     Up {
-        /// Also start it at login: installs a systemd user unit, or a launch agent on macOS
+        /// Also start the daemon at login: installs a systemd user unit, or a launch agent on macOS
         #[arg(long)]
         install: bool,
-        /// With --install: show what would be written and run
+        /// Show what --install would write and run, without doing it
         #[arg(long, requires = "install")]
         dry_run: bool,
     },
@@ -104,14 +104,14 @@ pub(crate) enum CliCommand {
         /// Also remove the login service that `up --install` installed
         #[arg(long)]
         uninstall: bool,
-        /// With --uninstall: show what would be removed
+        /// Show what --uninstall would remove, without removing it
         #[arg(long, requires = "uninstall")]
         dry_run: bool,
     },
     /// Stop recording and learning for a while
     #[command(after_help = "Example: bethink pause --for 2h")]
     Pause {
-        /// End the pause after this time, such as 30min, 2h or 1d [default: when you run `bethink resume`]
+        /// Length of the pause, such as 30min, 2h or 1d [default: until you run `bethink resume`]
         #[arg(long = "for", value_name = "TIME")]
         span: Option<String>,
     },
@@ -127,7 +127,7 @@ pub(crate) enum CliCommand {
     /// Open the dashboard in a browser
     #[command(after_help = "Example: bethink dashboard --print")]
     Dashboard {
-        /// Print the URL instead; it works once, in one browser tab, within a minute
+        /// Print the dashboard's URL instead; the URL works once and expires after a minute
         #[arg(long)]
         print: bool,
     },
@@ -145,10 +145,10 @@ pub(crate) enum CliCommand {
     /// Show the daemon's log
     #[command(after_help = "Example: bethink logs -n 200 --follow")]
     Logs {
-        /// Keep showing new lines
+        /// Show new lines as they are written
         #[arg(long, short)]
         follow: bool,
-        /// Show at most this many of the last lines
+        /// Show only the last COUNT lines
         #[arg(long, short = 'n', default_value_t = 50, value_name = "COUNT")]
         lines: usize,
     },
@@ -162,7 +162,7 @@ pub(crate) enum CliCommand {
     /// The agent need not be the one that recorded the session.
     #[command(after_help = "Example: bethink continue codex")]
     Continue {
-        /// claude-code, codex, gemini, qwen or opencode
+        /// The agent: claude-code, codex, gemini, qwen or opencode
         agent: String,
         /// Print the prompt instead of starting the agent
         #[arg(long)]
@@ -171,7 +171,7 @@ pub(crate) enum CliCommand {
     /// Show what fills the context window
     #[command(after_help = "Example: bethink context --session last")]
     Context {
-        /// Show only the number of tokens, counted by the provider (needs a configured model)
+        /// Show only the number of tokens, as counted by the provider (requires a configured model)
         #[arg(long)]
         count: bool,
     },
@@ -184,10 +184,10 @@ pub(crate) enum CliCommand {
     /// List old messages that are, or can be, replaced by a short text
     #[command(after_help = "Example: bethink collapses --session last")]
     Collapses,
-    /// Undo a compaction: the prompt shows the messages again
+    /// Undo a compaction: the prompt shows the original messages again
     #[command(after_help = "Example: bethink undo")]
     Undo {
-        /// A compaction's id, or the beginning or end of it [default: the newest]
+        /// A compaction's id, or the beginning or end of that id [default: the newest compaction]
         compaction: Option<String>,
     },
     /// Show the messages behind a summary or a collapsed span
@@ -264,10 +264,10 @@ pub(crate) enum CliCommand {
     /// Write a session as JSONL
     #[command(after_help = "Example: bethink export --output session.jsonl")]
     Export {
-        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
-        /// Write to this file instead of stdout; the file appears when it is complete
+        /// Write to this file instead of stdout; the file appears only when it is complete
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
@@ -276,12 +276,12 @@ pub(crate) enum CliCommand {
     Replay(Replay),
     /// Add bethink to an agent's settings
     ///
-    /// Adds the MCP server, and hooks for agents in which bethink uses them. With --project DIR, changes that project's settings
-    /// instead of your own. In files that you share with others, `bethink` is written without its path.
+    /// Adds the MCP server, and also hooks if bethink uses hooks with that agent. With --project DIR, changes that project's
+    /// settings instead of your own. In settings files that you share with others, the command is `bethink`, without its path.
     #[command(after_help = "Example: bethink install claude-code --dry-run")]
     Install {
-        /// claude-code, codex, cursor, vscode, zed, gemini, opencode, claude-desktop, copilot, windsurf, cline, roo, qwen,
-        /// kiro or amp [default: lists the agents on this machine, and asks]
+        /// The agent: claude-code, codex, cursor, vscode, zed, gemini, opencode, claude-desktop, copilot, windsurf, cline, roo,
+        /// qwen, kiro or amp [default: list the agents on this machine, and ask]
         agent: Option<String>,
         /// Install bethink for all agents on this machine without asking
         #[arg(long, short)]
@@ -308,7 +308,7 @@ pub(crate) enum CliCommand {
         after_help = "Example: bethink hook session-start < event.json"
     )]
     Hook {
-        /// session-start, prompt-submit, post-tool-use, pre-compact, stop, subagent-stop, session-end
+        /// The event: session-start, prompt-submit, post-tool-use, pre-compact, stop, subagent-stop or session-end
         #[arg(num_args = 0.., allow_hyphen_values = true, trailing_var_arg = true, value_name = "EVENT")]
         words: Vec<std::ffi::OsString>,
     },

@@ -82,7 +82,7 @@ impl Configured {
             return Ok(());
         }
         Err(CliFailure::hinted(
-            format!("another program has just written {}", self.target.display()),
+            format!("another program has just changed {}", self.target.display()),
             "nothing was changed; try again",
         ))
     }

@@ -43,7 +43,7 @@ enum HookFault {
     Refused { event: HookEvent, status: u16, body: String },
     #[error("the event {event} is waiting in the spool: {why}")]
     Waits { event: HookEvent, why: String, because: Because },
-    #[error("the event {event} is lost ({why}): could not write it to {place}: {source}")]
+    #[error("the event {event} was lost ({why}): could not write it to {place}: {source}")]
     Lost { event: HookEvent, why: String, place: String, source: io::Error },
     #[error("could not find bethink's home directory; set BETHINK_HOME")]
     Home,

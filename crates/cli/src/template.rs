@@ -35,8 +35,7 @@ impl SessionTemplate {
             let plain = match at {
                 0 => piece,
                 _ => {
-                    let (name, plain) =
-                        piece.split_once('}').ok_or("a `{` without a `}` after it")?;
+                    let (name, plain) = piece.split_once('}').ok_or("a `{` has no matching `}`")?;
                     parts.push(Part::Field(field(name)?));
                     plain
                 }

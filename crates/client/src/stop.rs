@@ -25,7 +25,7 @@ pub enum StopError {
     )]
     NotOurs { url: String },
     #[error(
-        "could not find out whether process {pid} is the daemon of this home, so it was not stopped"
+        "could not check whether process {pid} is the daemon of this home, so the process was not stopped"
     )]
     Stranger { pid: u32, source: Box<ClientError> },
     #[error("could not stop process {pid}")]

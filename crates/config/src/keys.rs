@@ -64,13 +64,13 @@ impl SettingKey {
             }
             KeyTarget::Money(_) => format!("a number of US dollars from 0 to {MAX_MONEY}"),
             KeyTarget::Names(_) => {
-                "a list of strings (in the environment, separated by commas)".into()
+                "a list of strings (in an environment variable, separated by commas)".into()
             }
-            KeyTarget::Paths(_) => "a list of absolute paths, or paths that begin with `~/`, in which `*` stands for a \
-                 part of a name and `**` for any directories (in the environment, separated by commas)"
+            KeyTarget::Paths(_) => "a list of paths that are absolute or begin with `~/`, in which `*` stands for any part \
+                 of a name and `**` for any directories (in an environment variable, separated by commas)"
                 .into(),
             KeyTarget::Windows(_) => format!(
-                "a list of \"model=tokens\", each with {} to {} tokens (in the environment, separated by commas)",
+                "a list of \"model=tokens\", each with {} to {} tokens (in an environment variable, separated by commas)",
                 WINDOW.0, WINDOW.1
             ),
         }

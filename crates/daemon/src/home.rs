@@ -57,7 +57,7 @@ pub(crate) async fn lock_home(home: &Path) -> Result<File, BootError> {
     // The content is only for another daemon's error message. The lock itself is in the kernel.
     let holder = format!("pid {}\n", std::process::id());
     if let Err(error) = file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())) {
-        tracing::debug!(%error, "could not write the process id into the lock file");
+        tracing::debug!(%error, "could not write the process id to the lock file");
     }
     Ok(file)
 }

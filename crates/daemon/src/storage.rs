@@ -50,7 +50,7 @@ impl Daemon {
                     Ok(()) => behind = false,
                     // Try again in the next round.
                     Err(error) => {
-                        tracing::warn!(%error, "could not resume the previous daemon's work yet");
+                        tracing::warn!(%error, "could not yet resume the previous daemon's work");
                     }
                 }
             }

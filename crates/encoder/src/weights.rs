@@ -15,7 +15,7 @@ pub enum BrokenWeights {
     CutShort { have: usize, need: usize },
     #[error("could not read the list of the encoder's weights: {reason}")]
     Header { reason: String },
-    #[error("the encoder's weights have no {name:?}")]
+    #[error("the encoder's weights do not include {name:?}")]
     Missing { name: String },
     #[error("the encoder's weight {name:?} has {have} bytes, not {need}")]
     Size { name: String, have: usize, need: usize },

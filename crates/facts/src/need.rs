@@ -14,16 +14,16 @@ pub const FEATURES: usize = 12;
 /// The meaning of each weight, in order.
 pub const FEATURE_NAMES: [&str; FEATURES] = [
     "constant",
-    "messages since the last mention, logarithm",
-    "mentions, logarithm",
-    "mentions, fading slowly",
-    "mentions, fading quickly",
+    "messages since the last mention (logarithm)",
+    "mentions (logarithm)",
+    "mentions (slow decay)",
+    "mentions (fast decay)",
     "mentioned by the user",
     "a file that was edited",
     "a file that was only read",
-    "only in tool results",
+    "mentioned only in tool results",
     "a flag",
-    "in an open failure, an open item or the newest messages",
+    "mentioned in an open failure, an open item or the newest messages",
     "share of its words that occur in names currently in use",
 ];
 

@@ -39,7 +39,7 @@ impl BodyEncoding {
             _ => Err(GatewayFault::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "compressed_body",
-                "the gateway cannot read a body with this Content-Encoding: send it with zstd, with gzip, or without compression",
+                "the gateway cannot read a body with this Content-Encoding: compress it with zstd or gzip, or send it uncompressed",
             )
             .no_retry()),
         }

@@ -45,17 +45,17 @@ pub enum GitTrouble {
     Protocol,
     #[error("the repository belongs to another user: add it to git's safe.directory to trust it")]
     Ownership,
-    #[error("another git process is running, or left a lock file")]
+    #[error("another git process is running, or has left a lock file behind")]
     Locked,
-    #[error("the repository, here or at the remote, is damaged")]
+    #[error("the local or the remote repository is damaged")]
     Corrupt,
     #[error("`.git` in the directory is missing or incomplete")]
     NoRepository,
-    #[error(
-        "`.git` in the directory is not a directory itself, as in a linked worktree or a submodule, which are not supported"
-    )]
+    #[error("`.git` must be a directory; linked worktrees and submodules are not supported")]
     Worktree,
-    #[error("no branch is checked out, or its name has unusual characters")]
+    #[error(
+        "no branch is checked out, or the branch's name contains characters that bethink does not support"
+    )]
     NoBranch,
     #[error("the disk is full")]
     Full,
@@ -70,7 +70,7 @@ impl GitError {
     }
 
     pub(crate) fn unknown_format(doing: &'static str) -> Self {
-        let said = "its output has an unknown format".to_owned();
+        let said = "git's output has an unknown format".to_owned();
         Self::Failed { doing, why: GitTrouble::Other, said }
     }
 

@@ -47,7 +47,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
     },
-    /// Search the whole text of all memories
+    /// Search the full text of all memories
     #[command(after_help = "Example: bethink memory search staging deploy")]
     Search {
         /// The words to look for; other forms of the same words match, too
@@ -68,7 +68,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
     },
-    /// Add topics that `memory export`, claude-mem or mem0 exported
+    /// Add topics exported by `memory export`, claude-mem or mem0
     #[command(after_help = "Example: bethink memory import backup.tar")]
     Import {
         /// A directory, a .tar file or a .json file
@@ -77,7 +77,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
     },
-    /// Propose to move a private topic to the team's memory
+    /// Propose moving a private topic to the team's memory
     #[command(after_help = "Example: bethink memory share deploys")]
     Share {
         /// The topic's name, with or without .md
@@ -95,7 +95,7 @@ pub(crate) enum MemoryCommand {
     Restore {
         #[command(flatten)]
         one: OneMemory,
-        /// Version number, as shown by `memory history` [default: the newest that differs from the file]
+        /// Version number, as shown by `memory history` [default: the newest version that differs from the current text]
         #[arg(long, value_name = "NUMBER")]
         version: Option<i64>,
     },
@@ -114,12 +114,12 @@ pub(crate) enum MemoryCommand {
     /// List statements that may be worth remembering, and keep or drop them
     #[command(after_help = "Example: bethink memory candidates keep 3f9c1a2b")]
     Candidates(CandidatesArgs),
-    /// Move a topic to your own memory, which applies to all projects, or from there to this project
+    /// Move a topic between this project's memory and your own, which applies to all projects
     #[command(after_help = "Example: bethink memory mv answer-in-german --me")]
     Mv {
         /// The topic's name, with or without .md
         name: String,
-        /// Move it to your own memory [default: to this project's private memory]
+        /// Move the topic to your own memory [default: to this project's private memory]
         #[arg(long)]
         me: bool,
     },
@@ -128,7 +128,7 @@ pub(crate) enum MemoryCommand {
         after_help = "Example: bethink memory extract --dry-run ~/.claude/projects/-home-me-project"
     )]
     Extract {
-        /// Show what would be learned from these transcripts, without importing them; a directory stands for its .jsonl files
+        /// Show what would be learned from these transcripts, without importing them; in a directory, all .jsonl files are read
         #[arg(value_name = "PATH", requires = "dry_run", value_hint = clap::ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// Read the session from its beginning, including imported messages [default: from where the last extraction ended]
@@ -141,7 +141,7 @@ pub(crate) enum MemoryCommand {
     /// Remove what was learned from one session; `restore` brings it back
     #[command(after_help = "Example: bethink memory forget 3f9c1a2b --dry-run")]
     Forget {
-        /// The session whose memories to remove: an id, its beginning or end, or `last`
+        /// The session whose memories to remove: a session id, its beginning or end, `last` or `pick`
         #[arg(value_name = "SESSION")]
         which: String,
         /// Show what would be removed without removing it
@@ -187,15 +187,15 @@ pub(crate) struct KeepCandidates {
     /// The topic's name [default: derived from the description]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// The topic's type [default: that of the candidate]
+    /// The topic's type [default: the candidate's type]
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
     #[command(flatten)]
     pub(crate) questions: Questions,
-    /// Add it to the team's memory, for everyone
+    /// Add the topic to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
-    /// Add it to your own memory, which applies to all projects [default for the type `user`]
+    /// Add the topic to your own memory, which applies to all projects [default for the type `user`]
     #[arg(long, conflicts_with = "team")]
     pub(crate) me: bool,
 }
@@ -220,7 +220,7 @@ pub(crate) struct OneMemory {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AllowSecret {
-    /// Allow a finding of the secret scan, by the name of its rule, or RULE:LINE; may be repeated
+    /// Allow text that this rule of the secret scan flagged; RULE:LINE allows one line; may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) allow_secret: Vec<String>,
 }
@@ -253,10 +253,10 @@ pub(crate) struct AddMemory {
 
 #[derive(Debug, Args)]
 pub(crate) struct RememberArgs {
-    /// What to remember, in one or a few sentences
+    /// What to remember, in a few sentences at most
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// The topic's type [default: guessed from the text, or none if that is unclear]
+    /// The topic's type [default: guessed from the text; none if the text is unclear]
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
     /// The topic's name [default: derived from the description]
@@ -267,10 +267,10 @@ pub(crate) struct RememberArgs {
     pub(crate) description: Option<String>,
     #[command(flatten)]
     pub(crate) questions: Questions,
-    /// Add it to the team's memory, for everyone
+    /// Add the topic to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
-    /// Add it to your own memory, which applies to all projects [default for the type `user`]
+    /// Add the topic to your own memory, which applies to all projects [default for the type `user`]
     #[arg(long, conflicts_with = "team")]
     pub(crate) me: bool,
     #[command(flatten)]
@@ -291,14 +291,14 @@ pub(crate) struct Recall {
     /// Show at most this many memories
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
-    /// Show each topic as in a prompt (at most 200 lines or 4,096 bytes)
+    /// Show each topic as it appears in a prompt (at most 200 lines or 4,096 bytes)
     #[arg(long)]
     pub(crate) full: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecallCommand {
-    /// Check that topics are found by their own words, and that none is recalled too often
+    /// Check that a search for a topic's own words finds it, and that no topic is recalled too often
     #[command(after_help = "Example: bethink recall check")]
     Check,
 }
@@ -306,7 +306,7 @@ pub(crate) enum RecallCommand {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct InstructionsArgs {
-    /// Show what would be loaded once the session has read or written this file; may be repeated
+    /// Show what would be loaded after the agent reads or writes this file; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) touch: Vec<String>,
     #[command(subcommand)]

@@ -15,14 +15,14 @@ pub(crate) enum SessionCommand {
     /// Show one session
     #[command(after_help = "Example: bethink session show last")]
     Show {
-        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
     },
     /// Change a session's title
     #[command(after_help = "Example: bethink session rename last 'the tide job'")]
     Rename {
-        /// An id, its beginning or end, `last` or `pick`
+        /// A session id, its beginning or end, `last` or `pick`
         #[arg(value_name = "SESSION")]
         which: String,
         /// The new title
@@ -31,7 +31,7 @@ pub(crate) enum SessionCommand {
     /// Add or remove a session's tags
     #[command(after_help = "Example: bethink session tag last release --remove draft")]
     Tag {
-        /// An id, its beginning or end, `last` or `pick`
+        /// A session id, its beginning or end, `last` or `pick`
         #[arg(value_name = "SESSION")]
         which: String,
         /// Tags to add
@@ -44,10 +44,10 @@ pub(crate) enum SessionCommand {
     /// Continue a session in a new one; the old one does not change
     #[command(after_help = "Example: bethink session fork last --at 120")]
     Fork {
-        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
-        /// Number of the last message that the new session shares with the old one [default: the newest]
+        /// Number of the last message that the new session shares with the old one [default: the newest message]
         #[arg(long, value_name = "SEQ")]
         at: Option<u64>,
         /// The new session's title
@@ -57,14 +57,14 @@ pub(crate) enum SessionCommand {
     /// Show what you need to continue a session: notes, todos and the last messages
     #[command(alias = "resume", after_help = "Example: bethink session handover last")]
     Handover {
-        /// An id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
     },
     /// Delete sessions with all their messages; this cannot be undone
     #[command(after_help = "Example: bethink session rm 3f9c1a2b --yes")]
     Rm {
-        /// Ids, or their beginnings or ends; not `last`
+        /// Session ids, or their beginnings or ends; `last` is not allowed
         #[arg(required = true, value_name = "SESSION")]
         sessions: Vec<String>,
         /// Delete without asking
@@ -116,16 +116,16 @@ pub(crate) struct ListSessions {
 
 #[derive(Debug, Args)]
 pub(crate) struct HistoryArgs {
-    /// Keep showing new messages
+    /// Show new messages as they arrive
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Show at most this many of the last messages; 0 shows all
+    /// Show only the last COUNT messages; 0 shows all
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
     pub(crate) last: u64,
     /// Show only the message with this number, in full
     #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
     pub(crate) message: Option<u64>,
-    /// Show bytes A to B (B excluded) of the message's text, counted from 0, at most 40,000
+    /// Show bytes A to B of the message's text, counted from 0 and excluding B, at most 40,000 bytes
     #[arg(long, value_name = "A..B", requires = "message", conflicts_with = "lines")]
     pub(crate) bytes: Option<String>,
     /// Show lines A to B of the message's text, counted from 1, at most 40,000 bytes
@@ -144,7 +144,7 @@ pub(crate) struct Search {
     /// A question, or words to look for
     #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Search the sessions of all projects [default: this project's, or the one of --session]
+    /// Search the sessions of all projects [default: this project's sessions, or the session given with --session]
     #[arg(long, short, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Show at most this many hits [default: 5 on a terminal, else 10]
@@ -156,13 +156,13 @@ pub(crate) struct Search {
     /// Show only calls to this tool and their results
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Show only tool calls that involve this file or directory, and the results of these calls
+    /// Show only tool calls that involve this file or directory, and their results
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Show only messages since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Show only messages before this date, time or age, written as for --since
+    /// Show only messages before this date, time or age, in the same format as for --since
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
     /// Rebuild the session's search index from its history

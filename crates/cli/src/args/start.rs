@@ -24,7 +24,7 @@ pub(crate) enum TokenCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// List all settings with their values and where each comes from
+    /// List all settings, with their values and where each value comes from
     #[command(after_help = "Example: bethink config list")]
     List,
     /// Show one setting

@@ -47,7 +47,7 @@ pub(crate) enum TeamCommand {
         #[arg(long, group = "kept")]
         edit: bool,
     },
-    /// Remove files from the team's memory that were not pulled because of their contents
+    /// Remove from the team's memory files that were not pulled because of their contents
     #[command(after_help = "Example: bethink team drop keys.md")]
     Drop {
         /// Files, as shown by `bethink team status`
@@ -70,7 +70,7 @@ pub(crate) enum TeamCommand {
         /// Approve even if the topic has changed since the proposal was made
         #[arg(long)]
         replace: bool,
-        /// Keep the private topic, which is otherwise removed
+        /// Keep the private topic [default: remove it if a person proposed it and it has not changed since]
         #[arg(long)]
         keep_private: bool,
     },

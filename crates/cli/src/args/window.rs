@@ -10,8 +10,8 @@ pub(crate) struct Compact {
     /// What the summary should focus on
     #[arg(long)]
     pub(crate) instructions: Option<String>,
-    /// How to write the summary [default: from notes, by a model, or without one:
-    /// the first that works]
+    /// How to write the summary: from the session's notes, by a model, or with the built-in algorithm [default: the
+    /// first of these that works]
     #[arg(long, value_parser = words::<SummaryLevel>(SummaryLevel::ALL.map(SummaryLevel::as_str)))]
     pub(crate) level: Option<SummaryLevel>,
     /// Maximum length of the summary, in tokens

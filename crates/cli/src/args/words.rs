@@ -4,7 +4,7 @@ use bethink_api::parse_word;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 
-/// Parses one of `all`, which are the JSON names of the values of `T`.
+/// Parses a word that must be in `all`, the JSON names of the values of `T`.
 pub(super) fn words<T>(
     all: impl IntoIterator<Item = &'static str>,
 ) -> impl TypedValueParser<Value = T>

@@ -106,7 +106,8 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     let spans = client.collapses(session.id).await?;
     let Some(screen) = app.screen.unless_json(&spans)? else { return Ok(()) };
     if spans.collapses.is_empty() {
-        let none = "this session has no collapsed spans; the setting `context.collapse` must be true for them";
+        let none =
+            "this session has no collapsed spans; to allow them, set `context.collapse` to true";
         return Ok(screen.note(none)?);
     }
     let ids: Vec<_> = spans.collapses.iter().map(|one| one.id).collect();

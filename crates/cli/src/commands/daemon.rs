@@ -109,7 +109,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     row("home", app.places.home.path().display().to_string().into())?;
     row("sessions", count(sessions).into())?;
     if candidates > 0 {
-        let waiting = plural(candidates, "candidate waits", "candidates wait");
+        let waiting = plural(candidates, "candidate is waiting", "candidates are waiting");
         let told = format!("{waiting} for your decision; see `bethink memory candidates`");
         row("memory", told.into())?;
     }
@@ -162,7 +162,7 @@ pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> D
     let mut file = File::open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CliFailure::hinted(
             format!("{} does not exist", path.display()),
-            "a daemon logs there only if `bethink` started it; otherwise it logs to stderr",
+            "the daemon writes this file only if `bethink` started it; otherwise it logs to stderr",
         ),
         _ => CliFailure::file("read", &path, &error),
     })?;

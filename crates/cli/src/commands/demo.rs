@@ -58,7 +58,7 @@ fn introduce(app: &mut CliApp, recording: &Recording, how: &Demo) -> Done {
     }
     let (messages, window) = (count(recording.messages.len() as u64), count(how.window));
     let what = format!(
-        "Replaying a coding agent's session of {messages} messages into a window of {window} tokens."
+        "Replaying a coding agent's session of {messages} messages in a context window of {window} tokens."
     );
     let safe = " The demo has its own daemon and home directory: your data is not touched, and no model is called.";
     app.screen.gap()?;

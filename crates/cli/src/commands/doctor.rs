@@ -104,7 +104,7 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
                 }
                 Some(_) => "check BETHINK_URL, or unset it to use your own daemon",
                 None => {
-                    "run `bethink logs` to see what happened; `bethink down` and `bethink up` restart the daemon"
+                    "run `bethink logs` to see what happened; if the daemon is hanging, end its process, then run `bethink up`"
                 }
             };
             return vec![fail("daemon", error.to_string(), todo)];
@@ -140,7 +140,7 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
     if let Err(error) = client.projects().await {
         let todo = match error.problem().map(|problem| problem.status) {
             Some(401) => {
-                "check that BETHINK_TOKEN, or the file `token` in the home, belongs to this daemon"
+                "check that BETHINK_TOKEN, or the `token` file in bethink's home, belongs to this daemon"
             }
             _ => "run `bethink logs` for details",
         };
@@ -155,7 +155,7 @@ fn version(daemon: &str) -> DoctorFinding {
         true => ok("version", own),
         false => warn(
             "version",
-            format!("this program has version {own}, but the daemon has {daemon}"),
+            format!("`bethink` is version {own}, but the daemon is version {daemon}"),
             "run `bethink down`, then `bethink up`",
         ),
     }
@@ -166,7 +166,7 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
     if state.state == ModelReadiness::Off {
         let found = match state.client_summaries {
             true => {
-                "none, but in sessions of the gateway, the client's own model writes summaries (not with the Responses API or Gemini)"
+                "none, but in gateway sessions the client's own model writes the summaries (except with the Responses API or Gemini)"
             }
             false => "none: bethink itself sends no part of a session to a model",
         };
@@ -193,8 +193,8 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
     }
     if let Some(key) = state.key.filter(|key| key.present != Some(false)) {
         let found = match (key.from.as_str(), key.present) {
-            ("none", _) => "none is sent".to_owned(),
-            ("command", _) => "from api_key_command, run when needed".to_owned(),
+            ("none", _) => "no key is sent".to_owned(),
+            ("command", _) => "from api_key_command, which runs when a key is needed".to_owned(),
             (name, _) => format!("from the environment variable {name}, which is set"),
         };
         findings.push(ok("key", found));
@@ -239,13 +239,13 @@ fn token(file: &Path) -> DoctorFinding {
                 "run `bethink down`, delete {shown}, then run `bethink up` to create a new one"
             ),
         ),
-        Some(mode) => ok("token", format!("readable by you only (mode {mode:03o})")),
+        Some(mode) => ok("token", format!("readable only by you (mode {mode:03o})")),
     }
 }
 
 fn listens(app: &CliApp) -> DoctorFinding {
     let Some(url) = app.places.address() else {
-        return ok("listens", "no address: no daemon is running");
+        return ok("listens", "no daemon is running");
     };
     let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let local = ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local));
@@ -267,7 +267,7 @@ fn moved(app: &CliApp) -> Option<DoctorFinding> {
     let found = std::fs::read_to_string(&note).ok()?;
     let todo = format!(
         "agents that use the gateway still send their requests to that program: run `bethink install AGENT --gateway` \
-         for each agent, and set the addresses that `bethink gateway` prints in other clients; then delete {}",
+         for each agent, and in other clients set the addresses that `bethink gateway` prints; then delete {}",
         note.display()
     );
     Some(warn("port", found.trim(), todo))
@@ -315,10 +315,10 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
         findings.push(warn(
             "leftover",
             format!(
-                "`daemon.json` names process {}, which does not answer: the daemon hangs or did not stop cleanly",
+                "`daemon.json` names process {}, which does not answer: the daemon is hanging or did not stop cleanly",
                 file.pid
             ),
-            "nothing is lost; run `bethink down` in case it hangs, then `bethink up`; `bethink logs` shows what happened",
+            "nothing is lost; if this process is a hanging `bethinkd`, end it; then run `bethink up`; `bethink logs` shows what happened",
         ));
     }
     for (name, path, size) in files(app.places.home.path()) {

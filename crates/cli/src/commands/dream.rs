@@ -86,7 +86,7 @@ fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
 
 fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     let left = result.left_alone.iter();
-    let left = left.map(|left| format!("{} stays as it is: {}", left.file, left.why));
+    let left = left.map(|left| format!("{} was left unchanged: {}", left.file, left.why));
     let refused = result.refused.iter().map(|why| format!("rejected an edit by the model: {why}"));
     let warn = |said: String| hanging(&StyledText::new(), Tone::Warn, &said, look.width);
     let mut lines: Vec<StyledText> = left.chain(refused).flat_map(warn).collect();
@@ -167,7 +167,7 @@ mod tests {
         let left = DreamResult { left_alone: vec![left], ..result() };
         assert_eq!(
             shown(&outcome(&left, LOOK)),
-            "one.md stays as it is: it was edited\nnothing was changed\n"
+            "one.md was left unchanged: it was edited\nnothing was changed\n"
         );
         let undone =
             DreamResult { undo: true, applied: vec!["one.md".into()], ..DreamResult::default() };

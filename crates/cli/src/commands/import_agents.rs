@@ -39,7 +39,7 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
     if found.is_empty() {
         return Err(CliFailure::hinted(
             "could not find any agent's sessions",
-            "to import a file, run `bethink import FILE`; for a directory, `bethink import --agent AGENT DIR`",
+            "to import a file, run `bethink import FILE`; to import an agent's directory, run `bethink import --agent AGENT DIR`",
         ));
     }
     let is_list = wanted.dry_run || !wanted.yes && wanted.paths.is_empty();
@@ -62,7 +62,7 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
     }
     if !(app.screen.json || followed.is_empty()) {
         let told =
-            format!("from now on, bethink also reads new messages of {}", followed.join(", "));
+            format!("from now on, bethink also reads new messages from {}", followed.join(", "));
         app.screen.note(told)?;
     }
     if failed { Err(CliFailure::Printed) } else { Ok(()) }

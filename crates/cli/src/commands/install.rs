@@ -82,7 +82,10 @@ pub(super) async fn add(
     }
     if let Some(removal) = plugin::removal(app, agent) {
         return Err(CliFailure::hinted(
-            format!("{} already has bethink as a plugin; its hooks would run twice", agent.title()),
+            format!(
+                "{} already has bethink as a plugin; bethink's hooks would run twice",
+                agent.title()
+            ),
             format!("run `{removal}` first, or keep the plugin"),
         ));
     }
@@ -133,7 +136,7 @@ fn without_files(agent: InstallAgent, places: &ClientPlaces) -> CliFailure {
     let (title, name) = (agent.title(), agent.as_str());
     match places.project {
         Some(_) => CliFailure::hinted(
-            format!("{title} has no settings file for a project"),
+            format!("{title} has no settings files for individual projects"),
             format!("run `bethink install {name}` without --project"),
         ),
         None => CliFailure::hinted(

@@ -64,7 +64,7 @@ pub(crate) async fn install_all(app: &mut CliApp, how: InstallOptions) -> Done {
     let agents = plural(wanted.len() as u64, "agent", "agents");
     if asks {
         let hint = format!(
-            "nothing was changed; add --yes to install for all of these, or name one: `bethink install {}`",
+            "nothing was changed; add --yes to install bethink for all these agents, or name one of them: `bethink install {}`",
             first.agent
         );
         picker::check_can_ask(app, hint)?;

@@ -147,7 +147,7 @@ async fn search(
             format!("{shown} of {total} hits in {topics}; `-n {total}` shows all")
         }
         total if shown < total => {
-            format!("{shown} of {total} hits in {topics}; search for rarer words to see others")
+            format!("{shown} of {total} hits in {topics}; search for rarer words to see the others")
         }
         total => format!("{} in {topics}", plural(total, "hit", "hits")),
     })?)
@@ -167,7 +167,7 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
             "{size}, more {cap} than prompts show, so prompts contain only the beginning; stored in {}",
             index.dir
         ),
-        None => format!("{size}, all of it in prompts; stored in {}", index.dir),
+        None => format!("{size}; prompts contain all of it; stored in {}", index.dir),
     };
     screen.hint(place)?;
     warn(screen, &index.warnings)

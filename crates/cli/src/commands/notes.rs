@@ -70,7 +70,7 @@ async fn update(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     let done = client.update_notes(session.id).await?;
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
     let told =
-        format!("updated the notes through message {} ({} bytes)", done.through_seq, done.bytes);
+        format!("updated the notes up to message {} ({} bytes)", done.through_seq, done.bytes);
     Ok(screen.note(told)?)
 }
 

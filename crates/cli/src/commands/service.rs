@@ -100,7 +100,7 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
     match done.enabled {
         Some(true) => screen.note(format!("{} will start the daemon at login", done.manager))?,
         Some(false) => {
-            let why = "does not answer here; run these commands in a login session:";
+            let why = "could not be reached; run these commands in a login session:";
             screen.note(StyledText::new().put(Tone::Warn, format!("{} {why}", done.manager)))?;
         }
         None => screen.hint("these commands would be run:")?,
@@ -180,7 +180,7 @@ fn found(service: &Service, now: &Configured) -> Result<UnitFile, CliFailure> {
         Some(text) if is_ours(text) => Ok(UnitFile::Older),
         Some(_) => Err(CliFailure::hinted(
             format!("{} was not written by bethink, so it was not changed", service.file.display()),
-            "move it away, then try again",
+            "move the file away, then try again",
         )),
     }
 }

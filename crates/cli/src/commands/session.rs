@@ -224,7 +224,7 @@ async fn handover(app: &mut CliApp, client: &Client, named: Option<&str>) -> Don
     screen.hint(match session.agent.as_ref().and_then(resume_command) {
         Some(command) => format!("`{command}` continues this session in the agent"),
         None => format!(
-            "`bethink continue AGENT` continues this work in an agent; a program adds messages \
+            "`bethink continue AGENT` continues this work in an agent; programs can add messages \
              with POST /v1/sessions/{}/messages",
             session.id
         ),
@@ -246,7 +246,7 @@ fn resume_command(agent: &AgentSession) -> Option<String> {
 
 async fn rm(app: &mut CliApp, client: &Client, named: &[String], yes: bool) -> Done {
     if named.iter().any(|named| named == "last") {
-        let why = "name the session to delete by its id: `last` may mean another session by now";
+        let why = "give the id of the session to delete: `last` may mean another session by now";
         return Err(CliFailure::Use(why.into()));
     }
     // Find all of them before deleting the first.

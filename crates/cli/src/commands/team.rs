@@ -118,7 +118,7 @@ async fn status(app: &mut CliApp) -> Done {
     let topics = plural(status.topics, "topic", "topics");
     let mut changed = String::new();
     if !status.unsynced.is_empty() {
-        let files = plural(status.unsynced.len() as u64, "file changed", "files changed");
+        let files = plural(status.unsynced.len() as u64, "file has changed", "files have changed");
         changed = format!(", {files} since the last sync: {}", status.unsynced.join(", "));
     }
     screen.flowing(StyledText::from("holds   ").plain(topics).plain(changed), 8)?;
@@ -170,7 +170,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
             .plain(format!(" was changed by you and by {by}; both versions are kept"));
         screen.flowing(line, 9)?;
         let how = format!(
-            "`bethink team resolve {topic} --mine` keeps yours, `--theirs` keeps the other one, `--edit` merges them"
+            "`bethink team resolve {topic} --mine` keeps your version, `--theirs` keeps the other one, and `--edit` opens both in your editor"
         );
         screen.flowing(StyledText::from(" ".repeat(9)).plain(how), 9)?;
     }
@@ -185,7 +185,10 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
 fn open_conflict(screen: &mut Screen, conflict: &api::OpenConflict) -> Done {
     let count = plural(conflict.versions.len() as u64, "version", "versions");
     let head = StyledText::new().put(Tone::Warn, "conflict ").strong(conflict.name.clone());
-    let how = format!(" has {count}; run `bethink team resolve {}` with one of:", conflict.name);
+    let how = format!(
+        " has {count}; run `bethink team resolve {}` with one of these options:",
+        conflict.name
+    );
     screen.line(head.plain(how))?;
     let is_clear = conflict.versions.iter().any(|version| version.mine);
     let others = conflict.versions.iter().filter(|version| !version.mine).count();
@@ -219,7 +222,9 @@ fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
     for one in blocked {
         let what = match one.way {
             api::BlockedWay::Incoming => " was not pulled",
-            api::BlockedWay::History => " contains a secret in a commit, so nothing was pushed",
+            api::BlockedWay::History => {
+                " contains a secret in an unpushed commit, so nothing was pushed"
+            }
             api::BlockedWay::Here => " must not be shared",
         };
         let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
@@ -301,8 +306,10 @@ async fn merge(
     let (draft, text) = editor::edited(app, &conflict.name, &begun)?;
     let kept = format!("your text is in {}", draft.path().display());
     if text.contains(MARK) {
-        let told =
-            format!("could not resolve {}: the text still has lines with {MARK:?}", conflict.name);
+        let told = format!(
+            "could not resolve {}: the text still contains lines with {MARK:?}",
+            conflict.name
+        );
         let hint = format!("merge the versions into one text without these lines; {kept}");
         return Err(CliFailure::hinted(told, hint));
     }

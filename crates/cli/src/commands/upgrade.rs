@@ -25,6 +25,6 @@ pub(crate) fn upgrade(app: &mut CliApp) -> Done {
         screen.line(format!("update: {}", installed.update()))?;
     }
     Ok(screen.hint(
-        "afterwards `bethink down` stops the old daemon; the next command starts the new one",
+        "afterwards, run `bethink down` to stop the old daemon; the next command starts the new one",
     )?)
 }

@@ -61,10 +61,10 @@ fn what_is_not_allowed_is_denied_and_the_model_told_why() {
     1 assistant: {"type":"tool_use","id":"t1","name":"bash","input":{}}
     1 assistant: {"type":"tool_use","id":"t2","name":"edit","input":{}}
     1 assistant: {"type":"tool_use","id":"t8","name":"edit","input":{"path":"notes.md"}}
-    2 user: t1 error: You may not call "bash" here. Allowed: edit.
+    2 user: t1 error: You may not call "bash" here. Allowed tools: edit.
     2 user: t2 error: Denied: only notes.md
-    2 user: t8 error: Not called: at most 5 calls per answer. Call it in your next answer.
-    2 user: A call to "edit" was left out: its id was used before.
+    2 user: t8 error: Not called: at most 5 calls are allowed per answer. Repeat this call in your next answer.
+    2 user: A call to "edit" was left out: its id was already used.
     A call to "" was left out: a tool's name must consist of 1 to 128 letters, digits, _ or -.
     A call to "edit file" was left out: a tool's name must consist of 1 to 128 letters, digits, _ or -.
     A call to "edit" was left out: its input is not a JSON object.
@@ -111,7 +111,7 @@ fn an_id_of_an_earlier_turn_is_used_too() {
     insta::assert_snapshot!(reads(&script.asked()[2], 1), @r#"
     1 assistant: {"type":"tool_use","id":"t1","name":"edit","input":{"path":"notes.md"}}
     2 user: t1 ok: edited
-    2 user: A call to "edit" was left out: its id was used before.
+    2 user: A call to "edit" was left out: its id was already used.
     "#);
 }
 

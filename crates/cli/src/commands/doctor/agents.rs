@@ -34,7 +34,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     match plugin::removal(app, agent) {
         Some(removal) if is_installed => {
             let found = format!(
-                "{name}: installed both in its settings and as a plugin, so its hooks run twice"
+                "{name}: installed both in its settings and as a plugin, so bethink's hooks run twice"
             );
             let todo = format!("run `bethink uninstall {name}` or `{removal}`");
             return Some(warn("agents", found, todo));
@@ -98,7 +98,11 @@ fn waiting(app: &CliApp) -> Option<DoctorFinding> {
     (waiting > 0).then(|| {
         let events = plural(waiting as u64, "hook event is", "hook events are");
         let found = format!("{events} waiting for the daemon");
-        warn("hooks", found, "the daemon reads them soon; if none is running, run `bethink up`")
+        warn(
+            "hooks",
+            found,
+            "the daemon will read them soon; if no daemon is running, run `bethink up`",
+        )
     })
 }
 

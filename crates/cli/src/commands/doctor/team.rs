@@ -32,7 +32,7 @@ fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
         warn(CHECK, found, format!("run `bethink team resolve {}`", conflict.name))
     }));
     if !status.unsynced.is_empty() {
-        let changed = plural(status.unsynced.len() as u64, "file", "files");
+        let changed = plural(status.unsynced.len() as u64, "file has", "files have");
         let found = format!("{changed} changed since the last sync");
         out.push(warn(CHECK, found, "run `bethink team sync`"));
     }
@@ -55,7 +55,9 @@ fn shared(status: &TeamStatus) -> String {
 fn blocked(one: &TeamBlocked, kind: TeamMemoryKind) -> DoctorFinding {
     let reasons = one.reasons.join("; ");
     let todo = match kind {
-        TeamMemoryKind::Folder => "fix the file soon: the program that syncs the folder shares it",
+        TeamMemoryKind::Folder => {
+            "fix the file soon: the program that syncs the folder will share it"
+        }
         _ => "fix the file; until then it is not shared",
     };
     warn(CHECK, format!("{}: {reasons}", one.file), todo)

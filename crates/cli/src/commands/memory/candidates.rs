@@ -69,7 +69,8 @@ fn session(one: &api::Candidate) -> String {
 async fn keep(app: &mut CliApp, client: &Client, what: KeepCandidates) -> Done {
     let is_worded = what.text.is_some() || what.name.is_some();
     if is_worded && what.candidates.len() > 1 {
-        let why = "`--text` and `--name` are for one candidate: keep several candidates one by one";
+        let why =
+            "`--text` and `--name` apply to only one candidate: keep the candidates one at a time";
         return Err(CliFailure::Use(why.to_owned()));
     }
     let request = api::KeepCandidate {

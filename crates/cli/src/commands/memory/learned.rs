@@ -97,7 +97,7 @@ fn told(done: &Forgotten) -> String {
     match (done.files.is_empty() && done.candidates.is_empty(), done.dry_run) {
         (true, _) => "the memory contains nothing from this session".to_owned(),
         (false, true) => {
-            "nothing was changed; without `--dry-run`, what is listed above would be removed".to_owned()
+            "nothing was changed; without `--dry-run`, everything listed above would be removed".to_owned()
         }
         (false, false) => {
             "removed, and will not be learned again; run `bethink memory restore NAME` to restore a topic"

@@ -77,8 +77,7 @@ async fn put_new(
     let has_header = text.trim_start_matches('\u{feff}').trim_start().starts_with("---");
     let is_described = what.description.is_some() || !what.questions.question.is_empty();
     if has_header && (what.kind.is_some() || is_described) {
-        let hint =
-            "set these fields there, or leave out `--type`, `--description` and `--question`";
+        let hint = "set these fields in the front matter, or leave out `--type`, `--description` and `--question`";
         return Err(CliFailure::hinted("the text already has front matter", hint));
     }
     if has_header {
