@@ -124,9 +124,9 @@ pub enum Reason {
     TooDeep,
     #[error("is a directory; only files are loaded")]
     Directory,
-    #[error("is a device, pipe or socket, which is never read")]
+    #[error("is a device, pipe or socket; bethink never reads those")]
     NotAFile,
-    #[error("is in /proc, /sys or /dev, where files are never read")]
+    #[error("is in /proc, /sys or /dev; bethink never reads files there")]
     OfTheSystem,
     #[error("is outside the project, at {}: approve it to load it", .real.display())]
     Outside { real: PathBuf },
