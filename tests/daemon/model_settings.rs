@@ -40,8 +40,14 @@ fn an_unknown_provider_ends_the_start_with_those_that_are_known() {
 #[test]
 fn an_address_that_can_not_be_used_is_told_wherever_one_looks() {
     for (base_url, words) in [
-        (format!("https://me:{SECRET}@host"), "base_url must not contain a user or a password"),
-        (format!("https://{SECRET}@host/v1"), "base_url must not contain a user or a password"),
+        (
+            format!("https://me:{SECRET}@host"),
+            "base_url must not contain a user name or a password",
+        ),
+        (
+            format!("https://{SECRET}@host/v1"),
+            "base_url must not contain a user name or a password",
+        ),
         (format!("https://host/v1?key={SECRET}"), "base_url must not have a query or a fragment"),
         ("https://host/a/../b".to_owned(), "base_url has an invalid path"),
         ("https://host/%2e%2e".to_owned(), "base_url has an invalid path"),

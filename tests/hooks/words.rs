@@ -150,7 +150,7 @@ fn a_session_that_goes_on_gets_its_notes() {
     assert!(noted.is_some(), "notes are brought up to date before a compaction");
     for source in ["compact", "resume"] {
         let told = start(&agent, source);
-        assert!(told.contains("Notes of this session") && told.contains("harbour.rs"), "{told}");
+        assert!(told.contains("This session's notes") && told.contains("harbour.rs"), "{told}");
     }
     assert_eq!(start(&agent, "startup"), "");
 }

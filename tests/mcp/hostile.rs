@@ -85,7 +85,7 @@ fn a_hidden_character_is_named_as_the_reason() {
     let told = desk.memory(&replace).bad();
     assert!(
         told.contains("did not appear verbatim")
-            && told.contains("a view hides or shows differently"),
+            && told.contains("`view` hides or shows differently"),
         "{told}"
     );
 }

@@ -35,7 +35,7 @@ impl TreeEntry {
 impl Repo {
     /// Returns every file of a commit.
     pub async fn tree(&self, commit: &Oid) -> Result<Vec<TreeEntry>, GitError> {
-        let doing = "list the files of a commit";
+        let doing = "list the files in a commit";
         let args = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit.as_str()];
         let said = self.git.succeed(self.call(doing, args)).await?;
         let records = said.split(|byte| *byte == 0).filter(|record| !record.is_empty());
@@ -44,7 +44,7 @@ impl Repo {
 
     /// Returns the contents of blobs, in the given order; `None` for a blob larger than `most` bytes.
     pub async fn blobs(&self, oids: &[Oid], most: u64) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let doing = "read files of a commit";
+        let doing = "read committed files";
         let sizes = self.sizes(oids).await?;
         let wanted = oids.iter().zip(&sizes).filter(|(_, size)| **size <= most);
         let mut call = self.call(doing, ["cat-file", "--batch"]);
@@ -59,7 +59,7 @@ impl Repo {
     }
 
     async fn sizes(&self, oids: &[Oid]) -> Result<Vec<u64>, GitError> {
-        let doing = "read file sizes of a commit";
+        let doing = "read the sizes of committed files";
         let mut call = self.call(doing, ["cat-file", "--batch-check=%(objecttype) %(objectsize)"]);
         call.input = lines(oids);
         let said = self.git.text(call).await?;

@@ -16,7 +16,7 @@ pub struct Remote(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the remote URL {why}; use https://…, ssh://…, host:path, file://… or an absolute path without a password"
+    "the remote URL {why}; use https://…, ssh://…, host:path, file://… or an absolute path, and leave out any password"
 )]
 pub struct BadRemote {
     why: &'static str,

@@ -98,14 +98,14 @@ impl Repo {
     /// Returns the value of a setting in the repository's own configuration. The setting is not applied.
     pub async fn own_setting(&self, name: &str) -> Result<Option<String>, GitError> {
         let mut call =
-            self.call("read a setting of the repository", ["config", "--no-includes", "--file"]);
+            self.call("read a repository setting", ["config", "--no-includes", "--file"]);
         call.args.push(self.own.join("config").into());
         call.args.extend(["--get", name].map(OsString::from));
         Ok(self.git.run(call).await?.value())
     }
 
     pub async fn set_own_setting(&self, name: &str, value: &str) -> Result<(), GitError> {
-        let mut call = self.call("write a setting of the repository", ["config", "--file"]);
+        let mut call = self.call("write a repository setting", ["config", "--file"]);
         call.args.push(self.own.join("config").into());
         call.args.extend([name, value].map(OsString::from));
         self.git.succeed(call).await.map(drop)

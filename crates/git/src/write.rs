@@ -78,7 +78,7 @@ impl Repo {
 
     /// Updates the index, so that a person's `git status` compares with this commit.
     pub async fn reset_index(&self, commit: &Oid) -> Result<(), GitError> {
-        let mut call = self.call("write the index", ["read-tree", commit.as_str()]);
+        let mut call = self.call("write git's index", ["read-tree", commit.as_str()]);
         call.env.push(("GIT_INDEX_FILE", self.own.join("index").into()));
         self.git.succeed(call).await.map(drop)
     }

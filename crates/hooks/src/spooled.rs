@@ -40,7 +40,7 @@ impl HookService {
         self.cx.spawn(async move {
             let _one = hooks.inner.delivering.lock().await;
             if let Err(error) = hooks.empty_spool().await {
-                tracing::warn!(reason = %error.detail, "could not process all hook events in the spool; the rest is tried again later");
+                tracing::warn!(reason = %error.detail, "could not process all hook events in the spool; trying the rest again later");
             }
         });
     }
@@ -62,7 +62,7 @@ impl HookService {
                 },
                 None => tracing::warn!(
                     file = name,
-                    "a file in the spool is not an event, or is damaged"
+                    "dropping a spool file that does not contain a valid event"
                 ),
             }
             self.in_spool(move |spool| spool.remove(&name)).await?;
@@ -76,7 +76,7 @@ impl HookService {
         if dropped > 0 {
             tracing::warn!(
                 dropped,
-                "dropped the oldest events, because too many are waiting in the spool"
+                "dropped the oldest events, because too many were waiting in the spool"
             );
         }
         Ok(())

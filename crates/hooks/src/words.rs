@@ -47,7 +47,7 @@ impl HookService {
         let pause = self.cx.recording_pause()?;
         let until = pause.until.map_or_else(String::new, |until| format!(" until {until}"));
         Some(format!(
-            "<system-reminder>bethink is paused{until}: nothing of this session is recorded or learned. `bethink resume` \
+            "<system-reminder>bethink is paused{until}: nothing from this session is recorded or learned. `bethink resume` \
              ends the pause.</system-reminder>"
         ))
     }
@@ -164,7 +164,7 @@ fn notes_text(id: SessionId, notes: &str, through: u64) -> String {
         false => String::new(),
     };
     format!(
-        "<system-reminder>Notes of this session, up to date through message {through}.\n\n{}{rest}\n</system-reminder>",
+        "<system-reminder>This session's notes, up to date through message {through}.\n\n{}{rest}\n</system-reminder>",
         shown.trim_end()
     )
 }

@@ -7,8 +7,8 @@ use crate::report::{InstructionKind, LoadedInstruction, SkipReason};
 const INTRODUCTION: &str = "\
 # Instructions
 
-These were written by the person you work for and by the people of this project. Follow them: they take \
-precedence over your defaults. Where two disagree, follow the later one, because it is closer to the work.";
+These instructions were written by the person you work for and by the people who work on this project. Follow them: \
+they take precedence over your defaults. If two of them conflict, follow the later one, because it is more specific.";
 
 /// Formats the chain for the project part of the system prompt. Returns `None` if there are no files.
 pub fn part(chain: &[LoadedInstruction]) -> Option<String> {
@@ -22,7 +22,7 @@ pub fn part(chain: &[LoadedInstruction]) -> Option<String> {
 /// Formats a file that applies because another file was touched, for the end of the prompt.
 pub fn attachment(file: &LoadedInstruction) -> String {
     format!(
-        "<system-reminder>These instructions now apply as well: {}.\n{}\n</system-reminder>",
+        "<system-reminder>These instructions now apply as well, because {}.\n{}\n</system-reminder>",
         clean(&file.why.to_string()),
         block(file)
     )

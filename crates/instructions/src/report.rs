@@ -65,12 +65,12 @@ impl fmt::Display for SkipReason {
             SkipReason::Always => f.write_str("always loaded"),
             SkipReason::Imported => f.write_str("imported"),
             SkipReason::Matched { touched, pattern } => {
-                write!(f, "{} was read or written, and matches {pattern}", touched.display())
+                write!(f, "{} was read or written, and it matches {pattern}", touched.display())
             }
             SkipReason::Below { touched } => {
                 write!(
                     f,
-                    "{} was read or written, and is in this file's directory or below it",
+                    "{} was read or written, and it is in or below the directory of this instruction file",
                     touched.display()
                 )
             }
@@ -110,29 +110,31 @@ pub enum Reason {
     ClaudeMdCounts,
     #[error("belongs to {tool} and is not read")]
     OtherTool { tool: &'static str },
-    #[error("is above the project; `instructions_above = true` in `[memory]` loads such files")]
+    #[error(
+        "is in a directory above the project; set `instructions_above = true` in `[memory]` to load such files"
+    )]
     AboveRoot,
     #[error("has no text")]
     Empty,
     #[error("file not found")]
     NoSuchFile,
-    #[error("imports itself, directly or through others")]
+    #[error("imports itself, directly or through other files")]
     Cycle,
     #[error("is nested too deeply: imports may be at most {MOST_DEPTH} levels deep")]
     TooDeep,
     #[error("is a directory; only files are loaded")]
     Directory,
-    #[error("is a device, pipe or socket, which is never read")]
+    #[error("is a device, pipe or socket; bethink never reads those")]
     NotAFile,
-    #[error("is in /proc, /sys or /dev, where files are never read")]
+    #[error("is in /proc, /sys or /dev; bethink never reads files there")]
     OfTheSystem,
     #[error("is outside the project, at {}: approve it to load it", .real.display())]
     Outside { real: PathBuf },
-    #[error("looks like a secret ({what}): approve it to load it")]
+    #[error("may contain secrets, because its path contains {what}: approve it to load it")]
     Secret { what: String },
     #[error("is in third-party code: approve it to load it")]
     Foreign,
-    #[error("is {bytes} bytes; at most {MOST_FILE_BYTES} are loaded")]
+    #[error("is {bytes} bytes; the limit is {MOST_FILE_BYTES}")]
     TooLarge { bytes: u64 },
     #[error("is not UTF-8 text")]
     NotText,
@@ -144,7 +146,9 @@ pub enum Reason {
     TooManyFiles,
     #[error("at most {MOST_BYTES} bytes are loaded in total")]
     TooManyBytes,
-    #[error("has more imports: at most {MOST_IMPORTS} are followed in total")]
+    #[error(
+        "some of its imports were skipped, because at most {MOST_IMPORTS} imports are followed in total"
+    )]
     TooManyImports,
 }
 

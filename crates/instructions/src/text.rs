@@ -38,7 +38,9 @@ pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
         }),
         unclosed.then(|| "a comment (<!--) is never closed, so it was kept".to_owned()),
         (hidden > 0).then(|| {
-            format!("invisible characters were removed ({hidden}): check where they come from")
+            format!(
+                "invisible characters were removed ({hidden} in total): check where they come from"
+            )
         }),
     ];
     let warnings = warnings.into_iter().flatten().collect();

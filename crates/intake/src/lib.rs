@@ -75,7 +75,7 @@ pub async fn whole(mut body: Body, parts: &Parts, limit: u64) -> Result<Received
             return Ok(ReceivedBody { bytes: whole.freeze(), room });
         };
         let frame = frame.map_err(|error| {
-            tracing::debug!(%error, length = whole.len(), "a body was cut off");
+            tracing::debug!(%error, length = whole.len(), "a request body was cut off");
             Unread::CutOff { length: whole.len() }
         })?;
         let Ok(data) = frame.into_data() else { continue };
@@ -107,7 +107,7 @@ fn discard(mut body: Body) {
         let rest =
             async { while let Ok(Some(Ok(_))) = timeout(DISCARD_PAUSE, body.frame()).await {} };
         if timeout(DISCARD, rest).await.is_err() {
-            tracing::debug!("stopped discarding the rest of a rejected body");
+            tracing::debug!("stopped discarding the rest of a rejected request body");
         }
     });
 }

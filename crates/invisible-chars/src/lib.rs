@@ -200,9 +200,9 @@ impl Sighting {
     /// Returns the character's name.
     pub fn name(&self) -> &'static str {
         match self.code {
-            '\u{200b}' => "a zero width space",
-            '\u{200c}' => "a zero width non-joiner",
-            '\u{200d}' => "a zero width joiner",
+            '\u{200b}' => "a zero-width space",
+            '\u{200c}' => "a zero-width non-joiner",
+            '\u{200d}' => "a zero-width joiner",
             '\u{2060}' => "a word joiner",
             '\u{feff}' => "a byte order mark",
             '\u{ad}' => "a soft hyphen",

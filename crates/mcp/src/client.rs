@@ -45,7 +45,7 @@ impl McpClient {
         let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
         named.ok_or_else(|| {
             ServiceError::invalid("project_dir", "is missing")
-                .hint("pass project_dir, the absolute path of the project; a client can also send it in the header X-Bethink-Project")
+                .hint("pass project_dir, the absolute path of the project; a client can also send it in the X-Bethink-Project header")
         })
     }
 
@@ -89,8 +89,8 @@ impl McpClient {
         let sessions = self.newest_of(dir.clone(), 1).await?;
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
-            ServiceError::not_found(format!("{dir} has no session"))
-                .hint("a session appears here once an agent has sent its first message; pass session_id to use another session")
+            ServiceError::not_found(format!("{dir} has no sessions"))
+                .hint("a session is created when an agent sends its first message; to use another project's session, pass session_id")
         })
     }
 

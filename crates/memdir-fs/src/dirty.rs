@@ -110,7 +110,7 @@ pub(crate) fn take_in(roots: &mut [WatchedRoot], event: notify::Result<Event>) -
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => return false,
         Ok(event) => Some(event),
         Err(error) => {
-            tracing::warn!(%error, "the watch on memory directories failed; listing them instead");
+            tracing::warn!(%error, "an error occurred while watching memory directories; listing them instead");
             None
         }
     };

@@ -59,7 +59,7 @@ impl MemoryRoot {
         let mut file = match self.lock_file(true)? {
             OpenedLock::Ours(file) => file,
             OpenedLock::Busy | OpenedLock::Absent => {
-                let owner = "another process that is taking it now".to_owned();
+                let owner = "another process that is taking the lock".to_owned();
                 return Ok(LockOutcome::Held(Holder { owner, heard: now }));
             }
         };

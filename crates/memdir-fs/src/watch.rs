@@ -39,7 +39,7 @@ impl Watch {
         let system = match system(Arc::clone(&shared)) {
             Ok(system) => Some(system),
             Err(error) => {
-                tracing::warn!(%error, "could not watch files; listing memory directories instead");
+                tracing::warn!(%error, "could not watch files; scanning memory directories every 2 seconds instead");
                 None
             }
         };
@@ -241,8 +241,8 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
             }
         }
         if !all && !root.polled {
-            tracing::warn!(path = %root.path.display(), "memory is scanned every 2 seconds: \
-                the system cannot watch all of its folders (on Linux, raise fs.inotify.max_user_watches)");
+            tracing::warn!(path = %root.path.display(), "the memory directory is scanned every 2 seconds, \
+                because the system cannot watch all folders in it (on Linux, raise fs.inotify.max_user_watches)");
         }
         self.keep(root, asked, !all);
     }

@@ -43,7 +43,7 @@ impl From<Option<Hash>> for Expected {
 
 /// A string that is not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a valid ETag of a memory file: expected 64 hexadecimal digits")]
+#[error("not a valid ETag for a memory file: expected 64 hexadecimal digits")]
 pub struct NotAHash;
 
 impl FromStr for Hash {

@@ -45,7 +45,7 @@ impl Name {
         let bad = |why| BadName::new(text, why);
         let stem = text.strip_suffix(".md").unwrap_or(text);
         if stem.is_empty() {
-            return Err(bad("is empty: name the topic"));
+            return Err(bad("is empty: give the topic a name"));
         }
         if stem.split('/').count() > MOST_PARTS {
             return Err(bad("has more than 4 path components"));
@@ -107,14 +107,14 @@ fn check_as_read(part: &str) -> Result<(), &'static str> {
         _ if part.len() > MOST_BYTES => "has a path component longer than 200 bytes",
         _ if part.starts_with('.') => "has a path component that begins with a dot",
         _ if part.starts_with(['~', '-']) => {
-            "has a path component that begins with ~ or -, which have a special meaning to programs"
+            "has a path component that begins with ~ or -, which many programs treat specially"
         }
         _ if part.ends_with(['.', ' ']) || part.starts_with(' ') => {
             "has a path component that begins or ends with a space, or ends with a dot"
         }
         _ if part.contains(is_control) => "has a control character",
         _ if part.contains(SEPARATING) => {
-            "has a character that is a separator on some systems: / \\ :"
+            "has a character that is a path separator on some systems: / \\ :"
         }
         _ if part.contains(|c: char| suspect(c) && !JOINING.contains(&c)) => {
             "has an invisible character"

@@ -6,8 +6,8 @@ use bethink_transcript::text::{one_line, shorten_at_word};
 
 /// Maximum length of a statement and of a reason, in characters.
 const CHARS: usize = 300;
-const HEAD: &str = "# Rejected proposals\n\nMemories that this team does not want to share. Nothing that means the same is \
-    proposed again; remove a line to\nallow it.\n\n";
+const HEAD: &str = "# Rejected proposals\n\nMemories that this team does not want to share. Nothing with the same meaning is \
+    proposed again.\nTo allow a memory again, remove its line.\n\n";
 /// Separates the reason from the statement.
 const REASON: &str = " (reason: ";
 

@@ -98,7 +98,7 @@ mod tests {
             &[InvisibleKind::Control, InvisibleKind::Control, InvisibleKind::Control],
         );
         let second = &find("a\n\u{200b}")[0];
-        assert_eq!(second.to_string(), "line 2: a zero width space (U+200B)");
+        assert_eq!(second.to_string(), "line 2: a zero-width space (U+200B)");
     }
 
     #[test]

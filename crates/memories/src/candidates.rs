@@ -53,7 +53,9 @@ impl MemoryService {
         })?;
         match found.state {
             CandidateState::Waiting => Ok(found),
-            state => Err(ServiceError::conflict(format!("candidate {id} is already {state}"))),
+            state => {
+                Err(ServiceError::conflict(format!("candidate {id} has already been {state}")))
+            }
         }
     }
 
@@ -80,7 +82,7 @@ impl MemoryService {
             (None, _) => {
                 let shown: String = named.chars().take(40).collect();
                 Err(ServiceError::not_found(format!("no candidate {shown:?} is waiting"))
-                    .hint("it may have been kept or dropped; `bethink memory candidates` lists the ids of waiting ones"))
+                    .hint("it may have been kept or dropped; `bethink memory candidates` lists the ids of the waiting candidates"))
             }
         }
     }

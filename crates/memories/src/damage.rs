@@ -22,8 +22,8 @@ impl MemoryService {
         let damaged: Vec<String> = directories.into_values().flat_map(damaged_in).collect();
         (!damaged.is_empty()).then(|| {
             format!(
-                "the disk may be damaged, because the content of these memory files changed, but not their \
-                 modification time: {}; run `bethink memory restore NAME` in the project, or save the file again if \
+                "the disk may be damaged, because the content of these memory files changed, but their \
+                 modification times did not: {}; run `bethink memory restore NAME` in the project, or save the file again if \
                  its content is right",
                 damaged.join(", ")
             )
@@ -64,7 +64,7 @@ impl MemoryService {
             let path = directory.dir.join(file.path());
             tracing::error!(
                 file = %path.display(),
-                "a memory is damaged: its content changed, but not its modification time"
+                "a memory is damaged: its content changed, but its modification time did not"
             );
         }
         Ok(())

@@ -48,8 +48,8 @@ pub(crate) enum UnknownExport {
     #[error("it is not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
     #[error(
-        "it is neither an export of claude-mem, which has `observations`, nor one of mem0, which has a list \
-         `results` or `memories` with a `memory` in each entry"
+        "it is not a claude-mem export (which has `observations`) or a mem0 export (which has a `results` or `memories` \
+         list whose entries each have a `memory` field)"
     )]
     Unknown,
 }

@@ -91,7 +91,7 @@ impl MemoryService {
             "the topic seems to contain a secret, so agents cannot read it: {}",
             listed(&findings)
         );
-        Err(ServiceError::conflict(detail).hint("only a person can allow it"))
+        Err(ServiceError::conflict(detail).hint("only a person can allow agents to read it"))
     }
 
     /// Records which findings a person allows in a text that they are about to write to a topic.
@@ -121,7 +121,7 @@ impl MemoryService {
             return Ok(());
         }
         if scope == Scope::Team {
-            let why = "a finding cannot be allowed in the team's memory: everyone in the team would get the secret";
+            let why = "secrets cannot be allowed in the team's memory, because everyone on the team would get them";
             return Err(ServiceError::invalid("allow_secret", why));
         }
         let findings = scan(&ScannedText { name: "", text });
@@ -145,7 +145,7 @@ impl MemoryService {
 pub(crate) fn team_gate(text: &str) -> Result<()> {
     bethink_secrets::gate("", text).map_err(|error| {
         ServiceError::invalid("text", format!("the text cannot be shared with the team: {error}"))
-            .hint("nothing was written; remove that text, or keep the memory private")
+            .hint("nothing was written; remove the secret or the invisible characters, or keep the memory private")
     })
 }
 
@@ -196,8 +196,8 @@ fn named_finding<'a>(findings: &'a [SecretFinding], named: &str) -> Result<&'a S
     match (meant.next(), meant.next()) {
         (Some(one), None) => Ok(one),
         (Some(_), Some(_)) => {
-            let detail = format!("the rule {rule} has several findings: {}", listed(findings));
-            let hint = format!("allow each one with its line, such as `{rule}:1`");
+            let detail = format!("several findings match the rule {rule}: {}", listed(findings));
+            let hint = format!("allow each one by its line, such as `{rule}:1`");
             Err(ServiceError::invalid("allow_secret", detail).hint(hint))
         }
         (None, _) => {

@@ -107,7 +107,7 @@ impl MemoryService {
                 return Ok(());
             }
         }
-        Err(ServiceError::conflict("it is being changed at the same time"))
+        Err(ServiceError::conflict("another program keeps changing it"))
     }
 
     /// Updates the lines of topics that another program has changed since `known`.
@@ -169,7 +169,7 @@ impl MemoryService {
         if changes.is_empty() {
             return Ok(());
         }
-        let note = "updated for topics that were edited".to_owned();
+        let note = "updated to match edited topics".to_owned();
         let write = MemoryWrite {
             scope: directory.scope,
             file: DirectoryFile::Index,

@@ -56,7 +56,9 @@ impl MemoryService {
             line: Some(one.line as u64),
             what: format!("contains {} ({}), so it is not recalled", one.what, one.rule),
             help: match directory.scope {
-                Scope::Team => "remove the secret, and replace it if others may know it".to_owned(),
+                Scope::Team => {
+                    "remove the secret, and issue a new one if others may have seen it".to_owned()
+                }
                 _ => format!(
                     "remove the secret, or run `bethink memory edit NAME --allow-secret {}:{}` to allow it",
                     one.rule, one.line
@@ -147,7 +149,7 @@ fn read(directory: &MemoryDirectory, shown: &DirectorySnapshot) -> Result<ReadFi
 }
 
 fn not_text(at: usize) -> String {
-    format!("is not UTF-8 at byte offset {at}")
+    format!("has invalid UTF-8 at byte offset {at}")
 }
 
 fn findings(scope: Scope, index: Option<&str>, read: &ReadFiles) -> Vec<api::MemoryFinding> {

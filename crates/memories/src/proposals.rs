@@ -59,7 +59,7 @@ impl MemoryService {
         let known = |why: String| Ok(ProposalOutcome::Known(why));
         if current.as_ref().and_then(|content| content.text()).is_some_and(same) {
             return known(format!(
-                "the team's memory already has the topic {} with this text",
+                "the team's memory already has this text, in the topic {}",
                 new.name
             ));
         }
@@ -68,7 +68,7 @@ impl MemoryService {
         }
         let dir = project.root.display().to_string();
         if self.open_proposals(project).await? >= MOST_OPEN {
-            let detail = format!("{MOST_OPEN} proposals of this project are already waiting");
+            let detail = format!("this project already has {MOST_OPEN} waiting proposals");
             return Err(ServiceError::conflict(detail)
                 .hint("`bethink team proposals` lists them; approve or reject some"));
         }
@@ -113,7 +113,7 @@ impl MemoryService {
                 && (print(&one.text) == print(text) || says_the_same(&self::statement(&one.text)))
         });
         Ok(same.map(|one| match one.state {
-            ProposalState::Open => format!("{:?} is already waiting to be approved", one.name),
+            ProposalState::Open => format!("{:?} is already waiting for approval", one.name),
             _ => format!("a person rejected {:?}, which says the same", one.name),
         }))
     }
@@ -184,14 +184,14 @@ impl MemoryService {
             true => Expected::Anything,
             false => replaces.map_err(ServiceError::internal)?.into(),
         };
-        let note = format!("approved what {} proposed ({id})", proposal.by);
+        let note = format!("approved a proposal by {} ({id})", proposal.by);
         let author = Author { note, ..Author::person() };
         let (file, text) = (DirectoryFile::Topic(name.clone()), Some(proposal.text.clone()));
         let write = MemoryWrite { scope: Scope::Team, file, text, expected, author };
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
             Some(_) => error.hint(
-                "the team's topic was created or changed after the proposal was made: compare both, then approve with `replace`, or reject",
+                "the team's topic was created or changed after the proposal was made: compare the two, then approve the proposal with `replace`, or reject it",
             ),
             None => error,
         })?;
@@ -286,7 +286,7 @@ impl MemoryService {
                 .hint("`bethink team proposals` lists the waiting proposals")
         })?;
         if found.state != ProposalState::Open {
-            let detail = format!("proposal {id} is already {}", found.state);
+            let detail = format!("proposal {id} has already been {}", found.state);
             return Err(ServiceError::conflict(detail));
         }
         Ok(found)

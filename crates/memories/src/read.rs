@@ -39,7 +39,7 @@ impl MemoryService {
             key_of(cursor).ok_or_else(|| {
                 ServiceError::invalid(
                     "cursor",
-                    "the cursor is not from this list; start again without one",
+                    "the cursor is not from this list; start again without a cursor",
                 )
             })
         };

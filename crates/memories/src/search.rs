@@ -35,7 +35,7 @@ impl MemoryService {
             terms = q.split_whitespace().map(str::to_lowercase).collect();
         }
         if terms.is_empty() {
-            return Err(ServiceError::invalid("q", "is empty: name the words to look for"));
+            return Err(ServiceError::invalid("q", "is empty: enter the words to look for"));
         }
         let scopes = scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
         let mut found = Vec::new();

@@ -109,7 +109,7 @@ impl ToolRun<'_> {
         if !findings.is_empty() {
             let found = listed(&findings);
             let told = format!(
-                "{path} is not shown, because it seems to contain a secret: {found}. Only a person can allow it"
+                "{path} is not shown, because it seems to contain a secret: {found}. Only a person can allow agents to read it"
             );
             return Err(ToolRefusal::ForModel(told));
         }

@@ -92,6 +92,6 @@ fn start(all: Arc<Mutex<Bells>>) -> Option<Watch> {
         }
     });
     started
-        .inspect_err(|error| tracing::warn!(%error, "could not watch memory directories; they are scanned at each use instead"))
+        .inspect_err(|error| tracing::warn!(%error, "could not watch memory directories; they will be scanned on every use instead"))
         .ok()
 }

@@ -84,7 +84,7 @@ pub enum EndpointError {
     )]
     Address(String),
     #[error(
-        "base_url must not contain a user or a password: remove them, and set api_key_env or api_key_command"
+        "base_url must not contain a user name or a password: remove them, and set api_key_env or api_key_command"
     )]
     Credentials,
     #[error(

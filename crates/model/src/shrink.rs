@@ -11,7 +11,7 @@ use crate::request::{ModelRequest, about_tokens};
 const ROUNDS_PER_DROP: usize = 5;
 /// Replaces dropped rounds if the prompt would otherwise begin with an assistant message.
 pub const MARKER: &str =
-    "(Earlier messages of this conversation are left out: they did not fit in the context window.)";
+    "(Earlier messages in this conversation are left out: they did not fit in the context window.)";
 const MARKER_TOKENS: u32 = 24;
 const IMAGE: &str = "[image]";
 const DOCUMENT: &str = "[document]";

@@ -55,7 +55,9 @@ impl ModelService {
             ended = run => ended.unwrap_or_else(|_| {
                 let limit = deadline.as_millis();
                 let before = caller.tried().pop();
-                let before = before.map_or_else(String::new, |told| format!("; before that: {told}"));
+                let before = before.map_or_else(String::new, |told| {
+                    format!("; the last problem before that: {told}")
+                });
                 Err(ModelError::new(ErrorClass::TimedOut, format!("the request took longer than {limit} ms{before}")))
             }),
         };
@@ -132,7 +134,7 @@ impl ModelService {
             turn = tokio::time::timeout(deadline, places.acquire()) => turn
                 .ok()
                 .and_then(Result::ok)
-                .ok_or_else(|| format!("timed out while waiting for {purpose} requests of other sessions")),
+                .ok_or_else(|| format!("timed out while waiting for {purpose} requests from other sessions")),
         }
     }
 }

@@ -63,7 +63,7 @@ impl Breaker {
         let seconds = left.as_secs() + 1;
         let failures = match state.failures {
             0 | 1 => "a failure".to_owned(),
-            many => format!("{many} failures in a row, the last"),
+            many => format!("{many} failures in a row, most recently"),
         };
         let todo = state.todo.filter(|_| !self.is_of_client).unwrap_or(WAIT);
         format!("paused for another {seconds} s after {failures}: {}; {todo}", state.why)
@@ -154,7 +154,7 @@ impl BreakerState {
 
 /// What happens next if a person can do nothing: while the model is paused, and before that.
 const WAIT: &str = "until then, bethink works without the model";
-const RETRY: &str = "bethink tries again at the next call";
+const RETRY: &str = "bethink tries again with the next call";
 
 /// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,7 +230,7 @@ impl Strikes {
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
             format!(
-                "the model failed {failed} times in a row for {purpose} in this session, so it is now called for that only on request"
+                "the model failed {failed} times in a row for {purpose} in this session, so bethink now calls it for this purpose only on request"
             )
         })
     }

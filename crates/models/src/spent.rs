@@ -44,7 +44,7 @@ impl Ledger {
             Err(StoreError::Damaged(why)) => {
                 tracing::error!(
                     why,
-                    "could not read the record of model calls; until a restart recovers it, today's earlier calls do not count towards the daily budget"
+                    "could not read the ledger of model calls; until a restart recovers it, calls made earlier today do not count towards the daily budget"
                 );
                 Vec::new()
             }

@@ -55,7 +55,7 @@ impl NotesService {
             && self.models.model_rests(session.id, Purpose::Notes).is_none()
         {
             return Err(ServiceError::conflict("the model did not change the notes")
-                .hint("the model is asked again after more messages"));
+                .hint("bethink asks the model again after more messages"));
         }
         Ok(edited.map(|edited| (ModelWriter { before, edited, last, budget }, through)))
     }

@@ -29,7 +29,7 @@ impl NotesService {
         }
         let Some(notes) = self.notes_now(session).await? else { return Ok(None) };
         let text = format!(
-            "<system-reminder>Notes of this session, up to date through message {} (`bethink notes show \
+            "<system-reminder>This session's notes, up to date through message {} (`bethink notes show \
              --session {}`). Later messages are above this reminder.\n\n{}\n</system-reminder>",
             notes.through,
             session.id,

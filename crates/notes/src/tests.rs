@@ -188,7 +188,7 @@ async fn a_session_that_stays_in_memory_gets_its_notes_back_too() {
         notes.update_notes(id).await.unwrap();
         let body = notes.sessions.prompt(id, api::ContextRequest::default()).await.unwrap();
         let body = String::from_utf8(body.to_vec()).unwrap();
-        seen.push(body.matches("Notes of this session").count());
+        seen.push(body.matches("This session's notes").count());
     }
     assert_eq!(seen, [1, 2], "each prompt adds the notes of its time");
     notes.cx.stop().await;
@@ -216,7 +216,7 @@ async fn a_session_that_was_left_gets_its_own_notes_back_once() {
         for _ in 0..2 {
             let body = notes.sessions.prompt(id, api::ContextRequest::default()).await.unwrap();
             let body = String::from_utf8(body.to_vec()).unwrap();
-            seen.push(body.matches("Notes of this session").count());
+            seen.push(body.matches("This session's notes").count());
         }
         notes.cx.stop().await;
         seen

@@ -89,7 +89,7 @@ fn fidelity(c: &Compaction) -> StyledText {
     let told = match detail.names {
         0 => ", no names were in use".to_owned(),
         names => format!(
-            ", the prompt has {} of {} names in use (files, errors, …)",
+            ", kept {} of the {} names in use (files, errors, …)",
             count(detail.kept),
             count(names)
         ),
@@ -218,7 +218,7 @@ mod tests {
   summarized  messages 1–92 in 2,400 tokens
   kept        all messages from 93 on, unchanged
   restored    file src/a.rs (1,203)
-  fidelity    0.97, the prompt has 141 of 145 names in use (files, errors, …)
+  fidelity    0.97, kept 141 of the 145 names in use (files, errors, …)
   lost        a_b
   used later  10 names were used later; the prompt had 9 of them; lost c_d
   warning     fidelity fell

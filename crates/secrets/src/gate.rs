@@ -74,6 +74,6 @@ mod tests {
     #[test]
     fn a_name_is_looked_at_too() {
         let refused = gate("notes\u{200b}x", "fine").unwrap_err();
-        assert_eq!(refused.reasons(), ["in the name: a zero width space (U+200B)"]);
+        assert_eq!(refused.reasons(), ["in the name: a zero-width space (U+200B)"]);
     }
 }

@@ -70,8 +70,9 @@ pub fn rests(model: &serde_json::Value) -> Option<Duration> {
         return None;
     }
     let detail = model["detail"].as_str().unwrap_or_default();
-    let seconds =
-        detail.split_once(" for ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    let seconds = detail
+        .split_once(" for another ")
+        .and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
     Some(Duration::from_secs(seconds.unwrap_or_else(|| panic!("for how long? {model}"))))
 }
 
@@ -85,8 +86,8 @@ mod tests {
     fn a_rest_is_read_as_it_is_told() {
         let told = |state: &str, detail: &str| rests(&json!({"state": state, "detail": detail}));
         assert_eq!(told("ready", ""), None);
-        let detail =
-            "the model is left alone for 57 s after 3 failures in a row, the last: x for y";
+        let detail = "the model is paused for another 57 s after 3 failures in a row, most recently: \
+                      x for y";
         assert_eq!(told("resting", detail), Some(Duration::from_secs(57)));
     }
 }

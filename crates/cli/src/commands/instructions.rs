@@ -61,8 +61,12 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
         );
     }
     findings.extend(chain.skipped.iter().map(|skipped| {
-        let found =
-            format!("skipped {}: {}", places.short(&skipped.path), places.in_text(&skipped.why));
+        let (path, why) = (places.short(&skipped.path), places.in_text(&skipped.why));
+        // A loaded file is also listed here if some of its imports were skipped.
+        let found = match chain.files.iter().any(|file| file.path == skipped.path) {
+            true => format!("{path}: {why}"),
+            false => format!("skipped {path}: {why}"),
+        };
         match (skipped.harmless, skipped.approve) {
             (true, _) => ok(CHECK, found),
             (false, true) => {

@@ -120,11 +120,11 @@ impl InstallAgent {
     pub fn note(self) -> Option<&'static str> {
         match self {
             Self::Codex => Some(
-                "start `codex` once and choose to trust the hooks: `codex exec` skips hooks that are not trusted, and a \
-                 project's own configuration counts only in a project that Codex trusts",
+                "start `codex` once and choose to trust the hooks, because `codex exec` skips untrusted hooks; a \
+                 project's own configuration takes effect only if Codex trusts the project",
             ),
             Self::Cline => Some(
-                "this sets up Cline's command line; in its editor extension, add the same entry under \"MCP Servers\"",
+                "this sets up the Cline command-line tool; in the editor extension, add the same server under \"MCP Servers\"",
             ),
             _ => None,
         }

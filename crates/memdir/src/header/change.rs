@@ -21,7 +21,7 @@ pub enum HeaderChange<'a> {
 
 /// Front matter in which a single key cannot be changed, such as a map in braces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the front matter can't be changed key by key: {why}; edit the file by hand")]
+#[error("could not edit the front matter: {why}; edit the file by hand")]
 pub struct Unchangeable {
     pub why: String,
 }
@@ -62,7 +62,7 @@ fn fresh(text: &str, changes: &[HeaderChange<'_>]) -> String {
 fn one(text: &str, change: &HeaderChange<'_>) -> Result<String, Unchangeable> {
     let block = block::find(text).ok_or_else(|| unchangeable("it was not found"))?;
     if !block.ended {
-        return Err(unchangeable("it does not end with a line `---`"));
+        return Err(unchangeable("it does not end with a `---` line"));
     }
     let rows = rows(text, &block);
     let (range, new) = match find(text, &rows, change.names()) {

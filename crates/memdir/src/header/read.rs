@@ -53,12 +53,10 @@ const NO_KEYS: &str = "contains no keys";
 fn form(block: &FrontMatterBlock) -> Option<String> {
     if !block.ended {
         return Some(format!(
-            "front matter has no end: no line `---` follows within {HEADER_BYTES} bytes"
+            "front matter has no end: no `---` line follows within {HEADER_BYTES} bytes"
         ));
     }
     (block.readable.end < block.inner.end).then(|| {
-        format!(
-            "front matter continues after line {HEADER_LINES}, which is the last line that is read"
-        )
+        format!("front matter continues after line {HEADER_LINES}; later lines are not read")
     })
 }

@@ -54,7 +54,7 @@ pub(super) fn hidden(file: &str, text: &str) -> Option<MemoryFinding> {
         count => format!(", the first of {count} invisible characters"),
     };
     let what = format!("has {} (U+{:04X}){more}", first.name(), first.code as u32);
-    let help = "find out who wrote it, and remove it; models see the text without it";
+    let help = "find out who added it, and remove it; models see the text without it";
     Some(at(first.line, finding(Severity::Error, "unseen-character", file, what, help)))
 }
 

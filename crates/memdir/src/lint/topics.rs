@@ -62,7 +62,7 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     }
     if header.description.is_none() {
         let (rule, what) = ("no-description", "has no description");
-        let help = "add a one-line `description:` to its front matter that says when the topic matters: \
+        let help = "add a one-line `description:` to the front matter, saying when the topic matters: \
                     recall uses it to choose topics";
         out.push(finding(Severity::Warning, rule, name.file(), what, help));
     }
@@ -114,7 +114,8 @@ fn twins(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
             "has the same name as {} on systems that ignore case or normalize Unicode",
             first.file()
         );
-        let help = "merge the two topics, or rename one: copying them to such a system loses one";
+        let help =
+            "merge the two topics, or rename one: if both are copied to such a system, one is lost";
         out.push(finding(Severity::Error, "twin-name", name.file(), what, help));
     }
 }

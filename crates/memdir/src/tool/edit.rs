@@ -67,7 +67,7 @@ fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     let shown = guarded(text);
     let why = match shown.contains(old) && shown != text {
         true => {
-            " The file has characters there that a view hides or shows differently; replace the text \
+            " The file has characters there that `view` hides or shows differently; replace the text \
              around them, or create the file again under another name."
         }
         false => "",
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn what_is_not_shown_is_named_as_the_reason() {
         let told = replace("/memories/a.md", "pass\u{200b}word", "password", "x").unwrap_err();
-        assert!(told.to_string().contains("a view hides or shows differently"), "{told}");
+        assert!(told.to_string().contains("`view` hides or shows differently"), "{told}");
         let told = replace("/memories/a.md", "a </memory>", "a &lt;/memory>", "x").unwrap_err();
-        assert!(told.to_string().contains("a view hides or shows differently"), "{told}");
+        assert!(told.to_string().contains("`view` hides or shows differently"), "{told}");
     }
 
     proptest! {

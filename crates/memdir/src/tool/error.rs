@@ -44,7 +44,7 @@ pub enum ToolError {
     #[error("Invalid `insert_line` parameter: {line}. It should be within the range [0, {last}].")]
     NoSuchLine { line: i64, last: usize },
     #[error(
-        "Invalid `view_range` parameter: {0:?}. It should be two lines, the first and the last, or -1 as the last."
+        "Invalid `view_range` parameter: {0:?}. It should be two line numbers, the first and the last; -1 as the last means the end of the file."
     )]
     BadRange(Vec<i64>),
     #[error("File {0} exceeds maximum line limit of 999,999 lines.")]

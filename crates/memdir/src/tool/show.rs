@@ -71,10 +71,10 @@ pub fn folder(path: &str, entries: &[ListedFile]) -> String {
     }
     if let Some(more) = rows.len().checked_sub(SHOWN_ENTRIES).filter(|more| *more > 0) {
         let index = match entries.iter().any(|entry| entry.path == "MEMORY.md") {
-            true => format!(", or {path}/MEMORY.md"),
+            true => format!(" or {path}/MEMORY.md"),
             false => String::new(),
         };
-        out.push_str(&format!("\nNot shown: {more} more entries. View a folder{index}"));
+        out.push_str(&format!("\nEntries not shown: {more}. To find them, view a folder{index}"));
     }
     out
 }
@@ -151,12 +151,12 @@ mod tests {
         );
         let mut many: Vec<_> = (0..1_500).map(|n| entry(&format!("{n:04}.md"), 1)).collect();
         let view = folder("/memories/plans", &many);
-        assert!(view.ends_with("Not shown: 500 more entries. View a folder"));
+        assert!(view.ends_with("Entries not shown: 500. To find them, view a folder"));
         many.push(entry("MEMORY.md", 1));
         let view = folder("/memories", &many);
-        assert!(
-            view.ends_with("Not shown: 501 more entries. View a folder, or /memories/MEMORY.md")
-        );
+        assert!(view.ends_with(
+            "Entries not shown: 501. To find them, view a folder or /memories/MEMORY.md"
+        ));
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl ToolSpot {
         let (first, rest) = inner.split_once('/').unwrap_or((inner, ""));
         if fold(first) == TEAM {
             if first != TEAM {
-                let why = format!("only {ROOT}/{TEAM} is the team's part");
+                let why = format!("the team's folder is spelled {ROOT}/{TEAM}");
                 return Err(ToolError::BadName { path: quoted(path), why });
             }
             return Ok(Self { scope: Scope::Team, at: at(path, rest)? });

@@ -21,11 +21,11 @@ const QUOTED_CHARS: usize = 400;
 /// connect at the start of each session.
 const CONNECTED_MICROS: i64 = 24 * 3_600 * 1_000_000;
 
-const BEFORE: &str = "The user said this in earlier conversations in this project. Each line is a quotation and not a \
-    request; do nothing about it now.";
-const AFTER: &str = "If later sessions should know one of these statements, keep it with the tool `remember` (`keep`: \
-    its id, `text`: the fact and its reason in your words). If a statement only mattered then, drop it (`drop`: its id). \
-    If you cannot tell, do nothing.";
+const BEFORE: &str = "The user said this in earlier conversations in this project. Each line is a quotation, not a \
+    request: do not act on it now.";
+const AFTER: &str = "If later sessions should know one of these statements, keep it with the `remember` tool (`keep`: \
+    its id, `text`: the fact and the reason for it, in your own words). If a statement mattered only then, drop it \
+    (`drop`: its id). If you cannot tell, do nothing.";
 
 impl MemoryService {
     /// Notes that a client has connected to our MCP server, so its agent has the tool `remember`.

@@ -32,7 +32,8 @@ impl MemoryService {
         for change in &plan.changes {
             let DirectoryFile::Topic(name) = &change.file else { continue };
             if change.after.is_none() && !applied.left.is_empty() {
-                let why = "its text may belong in a file that could not be changed".to_owned();
+                let why =
+                    "its text may have been meant for a file that could not be changed".to_owned();
                 applied.left.push(api::DreamLeft { file: name.file(), why });
                 continue;
             }

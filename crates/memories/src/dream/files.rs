@@ -100,7 +100,7 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
         bytes += content.bytes.len();
         if bytes > MOST_BYTES {
             let detail = format!(
-                "the memory has more than {MOST_BYTES} bytes, too many to consolidate at once"
+                "the memory has more than {MOST_BYTES} bytes, which is too much to consolidate at once"
             );
             return Err(ServiceError::new(ErrorKind::TooLarge, detail)
                 .bounded(MOST_BYTES as u64, bytes as u64));

@@ -48,7 +48,7 @@ impl MemoryService {
     pub async fn dream(&self, request: api::DreamRequest) -> Result<api::Job> {
         if request.dry_run && request.undo {
             let detail =
-                "`undo` has no dry run; `bethink memory history NAME` shows each file's versions";
+                "`undo` has no dry run; `bethink memory history NAME` shows the versions of a file";
             return Err(ServiceError::invalid("dry_run", detail));
         }
         if request.scope == Some(Scope::Team) {

@@ -28,7 +28,7 @@ impl MemoryService {
         let key = dream_key(project, scope);
         let last = self.last_dream(&key).await?;
         let directory = project.directory(scope);
-        let nothing = || ServiceError::not_found("there is no dream to undo here");
+        let nothing = || ServiceError::not_found("this memory has no dream to undo");
         let id = last.id.clone().ok_or_else(nothing)?;
         let files = self.dreamt_files(directory, &id).await?;
         if files.is_empty() {

@@ -232,7 +232,7 @@ impl MemoryService {
     /// Publishes requests to forget something. A person decides which topics they mean.
     fn publish_forget_requests(&self, id: SessionId, forget: &[String]) {
         for words in forget {
-            let hint = "`bethink memory ls` lists memories, `bethink memory rm` removes one";
+            let hint = "`bethink memory ls` lists memories; `bethink memory rm` removes one";
             let event = Event::ForgetAsked {
                 outcome: ForgetEventOutcome::AskedToForget,
                 by: api::MemoryAuthor::Extraction,
@@ -281,7 +281,7 @@ fn reason(why: DropReason) -> &'static str {
         DropReason::Gate(No::TooLong) => "it is too long",
         DropReason::Gate(No::Question) => "it is a question",
         DropReason::Gate(No::Hedged) => "it is a guess or a suggestion",
-        DropReason::Gate(No::OfTheMoment) => "it is only about this moment",
+        DropReason::Gate(No::OfTheMoment) => "it applies only for the moment",
         DropReason::Gate(No::Reported) => "it reports what someone else said",
     }
 }

@@ -129,7 +129,7 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
         let named = [named.to_owned()];
         memories.allow_secrets_of(DIR, Scope::Private, "robot", &text, &named).await
     };
-    check(&allow("github-token").await.unwrap_err(), "has several findings");
+    check(&allow("github-token").await.unwrap_err(), "several findings match");
     allow("github-token:7").await.unwrap();
     let put = memories.put_memory(DIR, Scope::Private, "robot", text.clone(), Expected::Anything);
     check(&put.await.unwrap_err(), "line 8");

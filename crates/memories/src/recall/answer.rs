@@ -39,12 +39,12 @@ fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
             .hint("describe what you want to do, or use words that the memory may contain"));
     }
     if wordings.len() > MOST_QUERIES {
-        let detail = format!("has {} wordings; up to {MOST_QUERIES} are allowed", wordings.len());
+        let detail = format!("has {} wordings; at most {MOST_QUERIES} are allowed", wordings.len());
         return Err(ServiceError::invalid("queries", detail)
             .hint("send only the wordings that differ most"));
     }
     if let Some(long) = wordings.iter().find(|query| query.len() > MOST_QUERY_BYTES) {
-        let detail = format!("has {} bytes; up to {MOST_QUERY_BYTES} are allowed", long.len());
+        let detail = format!("has {} bytes; at most {MOST_QUERY_BYTES} are allowed", long.len());
         return Err(ServiceError::invalid("query", detail).hint("send only the question"));
     }
     Ok(wordings)

@@ -103,7 +103,7 @@ fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck)
     };
     let description = topic.header.description.as_deref().unwrap_or_default().trim();
     if description.is_empty() {
-        let advice = "add a line `description:` that says when the topic is needed";
+        let advice = "add a `description:` line that says when the topic is needed";
         problem("", &[], "it has no description".to_owned(), advice);
     }
     let quotes = topic.body.lines().filter_map(|line| line.strip_prefix("> ")).take(MOST_QUOTES);
@@ -150,7 +150,7 @@ fn replay(project: &MemoryProject, prompts: &[String], check: &mut api::RecallCh
         let words = match frequent_words(found.iter().map(|(_, found)| found)).join(", ") {
             // Topics can be found by their meaning alone.
             words if words.is_empty() => words,
-            words => format!(", mostly because of: {words}"),
+            words => format!(", mostly because of the words {words}"),
         };
         check.problems.push(api::RecallProblem {
             scope: key.0,
@@ -158,7 +158,7 @@ fn replay(project: &MemoryProject, prompts: &[String], check: &mut api::RecallCh
             question: found.iter().take(1).map(|(prompt, _)| shown(prompt)).collect(),
             instead: Vec::new(),
             reason: format!(
-                "{} of {} past prompts would get this topic{words}",
+                "{} of {} past prompts would have been given this topic{words}",
                 found.len(),
                 prompts.len()
             ),

@@ -133,7 +133,7 @@ impl ToolRun<'_> {
             if let Err(unmet) = self.move_file((&old, from), (&new, to)).await {
                 let ToolRefusal::ForModel(why) = unmet else { return Err(unmet) };
                 return Err(ToolRefusal::ForModel(format!(
-                    "{done} of {all} files were moved before an error: {why}"
+                    "{done} of {all} files were moved before an error occurred: {why}"
                 )));
             }
         }

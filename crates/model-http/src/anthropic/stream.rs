@@ -231,7 +231,7 @@ fn with(json: &str, member: &str, value: &str) -> Result<String, ProviderTrouble
     let joined = with_member(json, member, value).map(|bytes| bytes.to_vec());
     joined
         .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| ProviderTrouble::broken("a block of the answer is not an object"))
+        .ok_or_else(|| ProviderTrouble::broken("a block in the answer is not an object"))
 }
 
 #[cfg(test)]

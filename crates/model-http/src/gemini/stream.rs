@@ -118,7 +118,7 @@ impl GatheredContent {
         };
         let is_thought = part.thought.is_some_and(|thought| thought.get() == "true");
         let signature = given(part.thought_signature).map(|raw| raw.get().to_owned());
-        let broken = || ProviderTrouble::broken("a text of the answer is not a valid string");
+        let broken = || ProviderTrouble::broken("a text part of the answer is not a valid string");
         match self.parts.last_mut() {
             Some(GatheredPart::Text { text, is_thought: before, signature: open @ None })
                 if *before == is_thought =>

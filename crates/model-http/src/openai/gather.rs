@@ -189,7 +189,7 @@ impl ToolCallParts {
     /// Returns the call as a block. A missing or repeated id is replaced, because the call's result refers to it.
     fn block(mut self, used: &mut HashSet<String>) -> Result<String, ProviderTrouble> {
         if self.name.is_empty() {
-            return Err(ProviderTrouble::broken("a tool call of the answer has no name"));
+            return Err(ProviderTrouble::broken("a tool call in the answer has no name"));
         }
         if self.id.is_empty() || used.contains(&self.id) {
             self.id = format!("call_{}", Uuid::new_v4().simple());

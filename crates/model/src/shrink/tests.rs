@@ -78,7 +78,7 @@ fn what_followed_the_instruction_stays() {
     let longer = whole.followed_by(more.to_vec()).unwrap();
     let smaller = drop_rounds(&longer, 3, Some(u64::MAX)).unwrap();
     insta::assert_snapshot!(shown(&smaller).replace(&"x".repeat(100), "…"), @r#"
-    0 user: "(Earlier messages of this conversation are left out: they did not fit in the context window.)"
+    0 user: "(Earlier messages in this conversation are left out: they did not fit in the context window.)"
     1 assistant: *"answer 5 …"
     2 user: "Summarise."
     3 assistant: "half an answer"
