@@ -30,7 +30,7 @@ use crate::problem::ProblemSort;
         (name = "context", description = "The prompt for the next model call, and what fills it."),
         (name = "compactions", description = "Summaries that replace the older part of a prompt."),
         (name = "collapses", description = "Short texts that replace old spans of messages."),
-        (name = "search", description = "Search in the history of sessions."),
+        (name = "search", description = "Search the history of sessions."),
         (name = "notes", description = "The notes file of a session."),
         (name = "state", description = "Todos and other state that a compaction keeps."),
         (name = "memories", description = "A project's memory: topics, recall, extraction, consolidation."),
@@ -41,8 +41,8 @@ use crate::problem::ProblemSort;
         (name = "files", description = "Import and export of session files."),
         (name = "jobs", description = "Background work."),
         (name = "models", description = "The model that bethink itself calls, and what it costs."),
-        (name = "gateway", description = "Addresses of the gateway to model providers."),
-        (name = "dashboard", description = "Login to the dashboard."),
+        (name = "gateway", description = "The addresses to which clients send their model calls."),
+        (name = "dashboard", description = "Log in to the dashboard."),
         (name = "projects", description = "Projects that have sessions."),
     ),
     components(schemas(
@@ -122,7 +122,7 @@ impl PartialSchema for SessionState {
             .into_iter()
             .fold(AnyOfBuilder::new(), |any, kind| any.item(Ref::from_schema_name(kind)));
         any.description(Some(
-            "The schema that has the name of the `kind`. For `hooks`, it is `Instructions`.",
+            "The schema named after the `kind`, such as `Plan` for `plan`. For `hooks`, it is `Instructions`.",
         ))
         .into()
     }
@@ -258,11 +258,10 @@ fn constant(schema: Option<&RefOr<Schema>>) -> &str {
 
 /// Descriptions of fields that have the same meaning in every schema.
 const FIELDS: &[(&str, &str)] = &[
-    ("after_seq", "The message after which the memories were added."),
+    ("after_seq", "Position of the message after which the memories were added."),
     ("at", "When it happened, as RFC 3339."),
     ("attempt", "Number of the attempt, from 1."),
     ("branch", "Branch of the repository."),
-    ("by", "Who or what caused it."),
     ("bytes", "Size in bytes."),
     ("cache_read_tokens", "Tokens read from a cache."),
     ("calls", "Number of calls."),
@@ -270,7 +269,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("compaction", "ID of the compaction that was made."),
     ("content", "The text."),
     ("created_at", "When it was created, as RFC 3339."),
-    ("description", "A description in one line."),
+    ("description", "A one-line description."),
     ("detail", "An explanation for a person."),
     ("dir", "The memory directory."),
     ("dry_run", "Whether this was a dry run, which changes nothing."),
@@ -296,11 +295,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("name", "The name."),
     ("next_cursor", "Cursor of the next page; not set on the last page."),
     ("ok", "Whether the tool succeeded."),
-    ("outcome", "What happened."),
     ("output_tokens", "Tokens that the model wrote."),
     ("path", "Path of the file."),
     ("project", "Name of the project's memory."),
-    ("project_dir", "Any directory of the project."),
+    ("project_dir", "A directory of the project."),
     ("reason", "Why."),
     ("remaining", "Tokens left until a compaction is due."),
     ("remote", "The remote repository."),
@@ -310,17 +308,17 @@ const FIELDS: &[(&str, &str)] = &[
     ("step", "The step."),
     ("tags", "Labels by which lists can be filtered."),
     ("text", "The text."),
-    ("through_seq", "The newest message that the notes cover."),
+    ("through_seq", "Position of the newest message that the notes cover."),
     ("title", "The title."),
     ("tokens", "Number of tokens."),
     ("tokens_after", "Size of the prompt after the compaction, in tokens."),
     ("tokens_before", "Size of the prompt before the compaction, in tokens."),
     ("tool", "Name of the tool."),
     ("topics", "Number of topics."),
-    ("undone", "Whether it was undone."),
+    ("undone", "Whether the compaction was undone."),
     ("unpriced", "Calls to models without a known price."),
     ("updated_at", "When it last changed, as RFC 3339."),
-    ("wait_ms", "How long to wait first, in milliseconds."),
+    ("wait_ms", "How long to wait before the retry, in milliseconds."),
     ("warning", "A warning for a person."),
     ("warnings", "Warnings for a person."),
     ("why", "The reason."),
