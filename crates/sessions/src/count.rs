@@ -12,7 +12,7 @@ impl SessionService {
     pub async fn count(&self, id: SessionId) -> Result<api::PromptCount> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
-        loaded.require_messages("append the user's first message, then count")?;
+        loaded.require_messages("append the user's first message, then count the tokens")?;
         let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
             let hint =

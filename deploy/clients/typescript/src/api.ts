@@ -1683,7 +1683,7 @@ export interface components {
             summary_tokens: number;
             /**
              * Format: double
-             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
+             * @description Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
              */
             fidelity: number;
             fidelity_detail: components["schemas"]["FidelityDetail"];
@@ -1731,10 +1731,10 @@ export interface components {
             tokens_after: number;
             /**
              * Format: double
-             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
+             * @description Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
              */
             fidelity: number;
-            /** @description A warning for a person. */
+            /** @description A human-readable warning. */
             warning?: string | null;
             /** @description Whether the compaction was undone. */
             undone: boolean;
@@ -1947,7 +1947,7 @@ export interface components {
         /** @description A proposal and its state. */
         DecidedProposal: {
             proposal: components["schemas"]["Proposal"];
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings?: string[];
         };
         /** @description One way in which prompts differ from the history. */
@@ -2430,7 +2430,7 @@ export interface components {
              * @description Estimated tokens.
              */
             tokens: number;
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings?: string[];
             /** @description The text as the model reads it. */
             content: string;
@@ -2554,7 +2554,7 @@ export interface components {
             level: components["schemas"]["CompactionLevel"];
             /**
              * Format: double
-             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
+             * @description Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
              */
             fidelity: number;
             /**
@@ -2746,7 +2746,7 @@ export interface components {
              */
             bytes: number;
             cut_by?: components["schemas"]["IndexLimit"] | null;
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings: string[];
             /**
              * Format: int64
@@ -2793,7 +2793,7 @@ export interface components {
             added: string[];
             /** @description Lines that were removed. */
             dropped: string[];
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings: string[];
         };
         /**
@@ -3818,7 +3818,7 @@ export interface components {
              */
             limit?: number | null;
             step: components["schemas"]["RecoveryStep"];
-            /** @description An explanation for a person. */
+            /** @description A human-readable explanation. */
             detail: string;
             /**
              * @description Whether to ask for the prompt again and send it. It differs from the rejected one unless `step` is `wait` or
@@ -3851,7 +3851,7 @@ export interface components {
         RecoveryEventData: {
             class: components["schemas"]["ErrorClass"];
             step: components["schemas"]["RecoveryStep"];
-            /** @description An explanation for a person. */
+            /** @description A human-readable explanation. */
             detail: string;
             /**
              * Format: int64

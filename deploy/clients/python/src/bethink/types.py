@@ -430,7 +430,7 @@ class LastCompaction(TypedDict):
     """The ID."""
     level: CompactionLevel
     fidelity: float
-    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
+    """Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need."""
     warning: NotRequired[str | None]
     """
     Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
@@ -1607,9 +1607,9 @@ class CompactionEventData(TypedDict):
     tokens_after: int
     """Size of the prompt after the compaction, in tokens."""
     fidelity: float
-    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
+    """Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need."""
     warning: NotRequired[str | None]
-    """A warning for a person."""
+    """A human-readable warning."""
     undone: bool
     """Whether the compaction was undone."""
 
@@ -1898,7 +1898,7 @@ class InstructionFile(TypedDict):
     tokens: int
     """Estimated tokens."""
     warnings: NotRequired[list[str]]
-    """Warnings for a person."""
+    """Human-readable warnings."""
     content: str
     """The text as the model reads it."""
 
@@ -2086,7 +2086,7 @@ class MemoryIndex(TypedDict):
     """Size of the whole file."""
     cut_by: NotRequired[IndexLimit | None]
     warnings: list[str]
-    """Warnings for a person."""
+    """Human-readable warnings."""
     topics: NotRequired[int]
     """Number of topics in the directory, including those that the index does not list."""
     strange: NotRequired[list[str]]
@@ -2112,7 +2112,7 @@ class MemoryRebuilt(TypedDict):
     dropped: list[str]
     """Lines that were removed."""
     warnings: list[str]
-    """Warnings for a person."""
+    """Human-readable warnings."""
 
 
 class MemoryShelf(TypedDict):
@@ -2657,7 +2657,7 @@ class Compaction(TypedDict):
     summary_tokens: int
     """Tokens of the summary."""
     fidelity: float
-    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
+    """Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need."""
     fidelity_detail: FidelityDetail
     warning: NotRequired[str | None]
     """
@@ -2705,7 +2705,7 @@ class DecidedProposal(TypedDict):
 
     proposal: Proposal
     warnings: NotRequired[list[str]]
-    """Warnings for a person."""
+    """Human-readable warnings."""
 
 
 class Extracted(TypedDict):
