@@ -149,7 +149,7 @@ impl TranscriptReader {
 fn parse(record: &[u8]) -> Result<Option<Value>, String> {
     let record = record.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(record);
     let text = std::str::from_utf8(record)
-        .map_err(|error| format!("not UTF-8 from byte {} on", error.valid_up_to()))?;
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))?;
     if text.trim_ascii().is_empty() {
         return Ok(None);
     }

@@ -552,7 +552,7 @@ fn what_cannot_be_read_is_skipped_and_told() {
     assert_eq!(read.said, ["user: hello"]);
     let lines: Vec<u64> = read.skipped.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [2, 4, 5, 6]);
-    assert!(read.skipped[2].1.contains("not UTF-8 from byte 6 on"), "{:?}", read.skipped);
+    assert!(read.skipped[2].1.contains("invalid UTF-8 at byte 6"), "{:?}", read.skipped);
     for agent in
         TranscriptAgent::ALL.into_iter().filter(|agent| *agent != TranscriptAgent::ClaudeCode)
     {

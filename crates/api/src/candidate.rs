@@ -69,7 +69,7 @@ pub struct KeepCandidate {
     /// The topic's name; derived from the text if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A description in one line.
+    /// A one-line description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each.

@@ -160,7 +160,7 @@ pub struct Compaction {
     pub summary: String,
     /// Tokens of the summary.
     pub summary_tokens: u64,
-    /// Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
+    /// Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
     pub fidelity: f64,
     pub fidelity_detail: FidelityDetail,
     /// Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is

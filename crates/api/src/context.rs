@@ -454,7 +454,7 @@ pub struct Recovered {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     pub step: RecoveryStep,
-    /// An explanation for a person.
+    /// A human-readable explanation.
     pub detail: String,
     /// Whether to ask for the prompt again and send it. It differs from the rejected one unless `step` is `wait` or
     /// `shrink_output`, which only changes `max_tokens`.

@@ -50,6 +50,7 @@ pub struct OutlineMessage {
     /// It has text besides tool calls and thinking.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub says: bool,
+    /// The message's tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<OutlineCall>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

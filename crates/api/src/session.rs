@@ -180,7 +180,7 @@ impl From<Strategy> for NotesAuthor {
 /// What an update wrote to the notes.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct NotesUpdate {
-    /// The newest message that the notes cover.
+    /// Position of the newest message that the notes cover.
     pub through_seq: u64,
     /// Size of the notes.
     pub bytes: u64,

@@ -17,7 +17,7 @@ const INDENT: &str = "  ";
 
 /// Says that a memory was learned on a branch that the checkout does not contain.
 pub fn unmerged(branch: &str) -> String {
-    format!("learned on branch {branch}, not merged here")
+    format!("learned on the unmerged branch {branch}")
 }
 
 /// Lists topics on one line each if the descriptions fit, else on two. Topics of unmerged branches are last.
@@ -134,7 +134,7 @@ pub fn finding(finding: &MemoryFinding, scope: MemoryScope, width: usize) -> Vec
 pub fn sum(shelf: &MemoryShelf) -> String {
     let topics = plural(shelf.topics, "topic", "topics");
     if !shelf.there {
-        return format!("nothing is remembered yet in {}", shelf.dir);
+        return format!("no topics yet in {}", shelf.dir);
     }
     format!("{topics} in {}: {}", shelf.dir, counts(&shelf.findings))
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::ids::short_ids;
 
 const INDENT: &str = "  ";
-const BY_CLIENT: &str = "in sessions of the gateway, the client's own model writes summaries (not with the Responses API or Gemini)";
+const BY_CLIENT: &str = "in gateway sessions, the client's own model writes the summaries (except with the Responses API or Gemini)";
 
 /// Shows `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, then `anthropic at https://api.anthropic.com`, and then why the
 /// model is not ready.

@@ -241,7 +241,7 @@ fn limit_of(request: &api::SearchQuery) -> Result<usize> {
     if q.len() > MAX_QUERY {
         return Err(ServiceError::invalid("q", format!("must have at most {MAX_QUERY} bytes"))
             .bounded(MAX_QUERY as u64, q.len() as u64)
-            .hint("use only the rarest words of the query"));
+            .hint("keep only the query's most distinctive words"));
     }
     if q.trim().is_empty() {
         return Err(ServiceError::invalid("q", "must not be empty")

@@ -107,7 +107,7 @@ impl fmt::Display for SecretFinding {
         let how = match self.place {
             Hiding::Name | Hiding::Text => "",
             Hiding::Hidden => ", with invisible characters in it",
-            Hiding::Wrapped => ", over several lines",
+            Hiding::Wrapped => ", split across lines",
             Hiding::Decoded => ", encoded",
         };
         match self.line {

@@ -104,7 +104,7 @@ impl Connections {
                 Ok((stream, _)) if is_own_user(&stream) => {
                     self.take(stream, Listener::Socket);
                 }
-                Ok(_) => tracing::warn!("refused a connection to the socket from another user"),
+                Ok(_) => tracing::warn!("refused another user's connection to the socket"),
                 Err(error) => self.pause_after(&error).await,
             }
         }

@@ -188,7 +188,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), HttpFailure> {
     match media_type(headers) {
         Some(kind) if !is_json(headers) => {
             let detail =
-                format!("the body has the type {kind:?}; this route takes application/json");
+                format!("the content type is {kind:?}; this route accepts application/json");
             Err(HttpFailure::new(ProblemSort::UnsupportedMediaType, detail))
         }
         _ => Ok(()),

@@ -105,7 +105,7 @@ pub(crate) fn take_project(request: &mut Request) -> Result<(), HttpFailure> {
     let Some((header, rewritten)) = header.zip(rewritten) else {
         let detail = "the project in the gateway's address is not a percent-encoded absolute path";
         return Err(HttpFailure::new(ErrorKind::Invalid, detail)
-            .hint("run `bethink gateway` in the project to get its address"));
+            .hint("run `bethink gateway` in the project to print the gateway's address"));
     };
     request.headers_mut().insert(DEFAULT_PROJECT, header);
     *request.uri_mut() = rewritten;

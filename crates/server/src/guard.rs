@@ -232,7 +232,7 @@ fn take_known_place(request: &Request) -> Result<(), HttpFailure> {
     if is_open(request) || place.is_none_or(|place| place.become_known()) {
         return Ok(());
     }
-    let detail = "all connections for clients with a token are taken; try again in a moment";
+    let detail = "all connections for clients with a token are in use; try again in a moment";
     let close = HeaderValue::from_static("close");
     Err(HttpFailure::new(ProblemSort::Busy, detail).header(CONNECTION, close))
 }
@@ -298,7 +298,7 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
 
 fn misdirected(detail: &str) -> HttpFailure {
     HttpFailure::new(ProblemSort::Misdirected, detail).hint(
-        "use 127.0.0.1, localhost or [::1] with the port, or add the host to daemon.allowed_hosts",
+        "use 127.0.0.1, localhost or [::1] with the daemon's port, or add the host to daemon.allowed_hosts",
     )
 }
 

@@ -69,7 +69,7 @@ where
         let answer = work.await?;
         if let Err(error) = daemon.cx.keep_answer(key, answer.to_kept()).await {
             // The work is done and stored, but a repetition will not be recognized.
-            tracing::warn!(%error, "could not store the response for its idempotency key");
+            tracing::warn!(%error, "could not store the response for this Idempotency-Key");
         }
         Ok(answer)
     })

@@ -18,7 +18,7 @@ pub enum ListenError {
     )]
     NotLoopback(SocketAddr),
     #[error(
-        "could not listen on {address}; if another program uses the port, let bethink choose one: \
+        "could not listen on {address}; if another program uses the port, let bethink choose a different one: \
          `bethink config set daemon.listen auto`"
     )]
     Bind {

@@ -23,7 +23,7 @@ pub(crate) async fn text(
     if let Some(value) = parts.headers.get(CONTENT_TYPE) {
         let kind = value.to_str().unwrap_or("unreadable").trim().to_ascii_lowercase();
         if !kind.starts_with("text/") {
-            let detail = format!("the body has the type {kind:?}; this route takes text/markdown");
+            let detail = format!("the content type is {kind:?}; this route accepts text/markdown");
             return Err(HttpFailure::new(ProblemSort::UnsupportedMediaType, detail));
         }
     }

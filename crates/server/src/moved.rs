@@ -14,9 +14,13 @@ use crate::private_file;
 /// Replaces the token, and notes the move for `bethink doctor`.
 pub(crate) fn moved(home: &Home, token: &CurrentToken, from: u16, to: u16) -> io::Result<()> {
     token.rotate().map_err(io::Error::other)?;
-    tracing::warn!(from, to, "another program uses the port of this home; the token was replaced");
+    tracing::warn!(
+        from,
+        to,
+        "another program uses this home's port; the daemon moved to another port and replaced its token"
+    );
     let note = format!(
-        "another program uses port {from}, which the daemon of this home used before; the daemon moved to port {to} and replaced its token\n"
+        "another program uses port {from}, which this home's daemon used before; the daemon moved to port {to} and replaced its token\n"
     );
     private_file::replace(&home.moved_note(), note.as_bytes())
 }

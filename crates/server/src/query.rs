@@ -151,7 +151,7 @@ impl Error for Wrong {
 
 fn missing(name: &str) -> Wrong {
     let failure = HttpFailure::field(name, format!("`{name}` is required"));
-    Wrong(failure.hint(format!("add ?{name}=… to the path")))
+    Wrong(failure.hint(format!("add ?{name}=… to the URL")))
 }
 
 impl fmt::Display for Wrong {

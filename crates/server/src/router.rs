@@ -162,7 +162,7 @@ async fn unknown_route(request: Request) -> HttpFailure {
 
 async fn wrong_method(request: Request) -> HttpFailure {
     let detail = format!(
-        "the route does not support {}; the `Allow` header lists its methods",
+        "the route does not support {}; the `Allow` header lists the supported methods",
         request.method()
     );
     HttpFailure::new(ProblemSort::MethodNotAllowed, detail)

@@ -25,7 +25,7 @@ pub enum TokenError {
         #[source]
         source: io::Error,
     },
-    #[error("{path} {why}; delete it, and the next start creates a new one")]
+    #[error("{path} {why}; delete it, and the daemon will create a new one when it starts")]
     Untrusted { path: PathBuf, why: &'static str },
 }
 

@@ -159,7 +159,7 @@ impl From<StoreError> for ServiceError {
                 .hint("check the disk of bethink's home directory, then send the request again"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) => Self::new(ErrorKind::StorageDamaged, detail).hint(
-                "restart the daemon (`bethink down`, `bethink up`): it copies the database and recovers the intact rows",
+                "restart the daemon with `bethink down` and `bethink up`: it then copies the database and recovers the intact rows",
             ),
             E::Newer { .. } | E::Failed(_) => Self::new(ErrorKind::Internal, detail),
         }

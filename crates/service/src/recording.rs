@@ -53,7 +53,7 @@ impl From<Unrecorded> for ServiceError {
         let hint = match why {
             Unrecorded::Paused { .. } => "run `bethink resume` first",
             Unrecorded::Excluded { .. } => {
-                "change `exclude` in the section `[capture]` of the settings"
+                "change `exclude` in the `[capture]` section of the settings"
             }
         };
         Self::conflict(why.to_string()).hint(hint)
@@ -160,7 +160,7 @@ impl ServiceContext {
                 "a pause of {seconds} seconds is not allowed; it must be from 1 second to 30 days ({MOST_SECONDS} seconds)"
             );
             return Err(ServiceError::invalid("seconds", detail)
-                .hint("leave out the time to pause until `bethink resume`"));
+                .hint("to pause until you run `bethink resume`, omit the duration"));
         }
         let seconds = request.seconds.and_then(|seconds| i64::try_from(seconds).ok());
         let until = seconds.map(|seconds| UnixMicros(now.0 + seconds * 1_000_000));

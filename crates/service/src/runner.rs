@@ -238,7 +238,7 @@ impl JobRunner {
         };
         let (owner, now) = (OWNER.to_owned(), self.cx.now());
         if let Err(error) = self.cx.store().finish(job.id, owner, outcome, now).await {
-            tracing::error!(job = %job.id, %error, "could not record the end of a job; it will run again");
+            tracing::error!(job = %job.id, %error, "could not record a job's outcome; the job will run again");
         }
         let event = Event::Job { id: job.id.0, kind: job.kind, state };
         match job.session {

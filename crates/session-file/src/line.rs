@@ -123,11 +123,11 @@ pub struct RecordedCompaction {
 /// Why a line is stored as a record without a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineDamage {
-    #[error("the line is {0} bytes; at most {MAX_LINE_BYTES} are read")]
+    #[error("the line is {0} bytes long; the limit is {MAX_LINE_BYTES}")]
     TooLong(usize),
-    #[error("not UTF-8 from byte {0} on")]
+    #[error("invalid UTF-8 at byte {0}")]
     NotUtf8(usize),
-    #[error("nested {0} levels deep; at most {MAX_DEPTH} are read")]
+    #[error("nested {0} levels deep; the limit is {MAX_DEPTH}")]
     TooDeep(usize),
     #[error("not a JSON object")]
     NotAnObject,

@@ -39,7 +39,7 @@ impl SessionService {
         let child = self.cx.store().session(id).await?;
         let Some(parent) = child.parent.filter(|_| child.forked_at.is_none()) else {
             return Err(ServiceError::conflict("the session is not a child of another session")
-                .hint("create it with `parent`; a fork has its parent's history already"));
+                .hint("create it with `parent`; a fork already has its parent's history"));
         };
         let summary = match request.summary {
             Some(given) if given.len() > MAX_SUMMARY => {
@@ -52,7 +52,7 @@ impl SessionService {
         };
         let handle = self.handle(parent).await?;
         let mut loaded = self.lock(&handle).await?;
-        loaded.require_messages("append the parent's first message, then conclude")?;
+        loaded.require_messages("append the parent's first message, then conclude the child")?;
         let known = loaded.state.decisions.attachments().iter();
         let known = known.rev().find(|known| known.what == WHAT && known.name == id.to_string());
         let shown_after = match known {

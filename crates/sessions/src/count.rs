@@ -12,7 +12,7 @@ impl SessionService {
     pub async fn count(&self, id: SessionId) -> Result<api::PromptCount> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
-        loaded.require_messages("append the user's first message, then count")?;
+        loaded.require_messages("append the user's first message, then count the tokens")?;
         let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
             let hint =
@@ -30,7 +30,7 @@ impl SessionService {
         })?;
         let tokens = counted.ok_or_else(|| {
             conflict("the provider does not count tokens")
-                .hint("use the report's figures: they are estimates that are corrected from reported usage")
+                .hint("use the context report: its estimates are corrected from the usage that providers report")
         })?;
         Ok(api::PromptCount { tokens, estimated, model: name })
     }

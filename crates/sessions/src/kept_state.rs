@@ -79,7 +79,7 @@ impl SessionService {
 
     pub async fn put_state(&self, id: SessionId, kind: StateKind, body: Bytes) -> Result<Bytes> {
         if body.len() > MAX_STATE_BYTES {
-            let detail = format!("state of one kind may have at most {MAX_STATE_BYTES} bytes");
+            let detail = format!("each kind of state is limited to {MAX_STATE_BYTES} bytes");
             return Err(ServiceError::new(ErrorKind::TooLarge, detail)
                 .bounded(MAX_STATE_BYTES as u64, body.len() as u64));
         }

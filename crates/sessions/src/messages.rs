@@ -52,7 +52,7 @@ impl SessionService {
         let is_from_pause = |message: &Message| rules.pause_at(message.created_at).is_some();
         let Some(number) = messages.iter().position(is_from_pause) else { return Ok(()) };
         let refusal =
-            ServiceError::conflict("recording was paused at the time of one of these messages")
+            ServiceError::conflict("one of these messages was created while recording was paused")
                 .hint("send the request again without the messages from the pause");
         Err(ServiceError { field: Some(format!("messages[{number}].created_at")), ..refusal })
     }

@@ -134,7 +134,7 @@ impl SessionService {
         match shorter_answer(error, request.max_tokens) {
             Some(fits) if self.lock(handle).await?.take(RecoveryStep::ShrinkOutput) => {
                 response.max_tokens = Some(fits);
-                Ok((RecoveryStep::ShrinkOutput, format!("an answer of {fits} tokens fits")))
+                Ok((RecoveryStep::ShrinkOutput, format!("an answer of at most {fits} tokens fits")))
             }
             _ => match (error.figures.input, error.figures.limit) {
                 // The limit applies to the answer only, so a shorter prompt would not help.
@@ -154,7 +154,7 @@ impl SessionService {
         let error = refusal.error;
         if let Some(limit) = error.figures.limit.filter(|limit| *limit < MIN_WINDOW) {
             let detail = format!(
-                "the provider accepts {limit} tokens, but a session needs {MIN_WINDOW}: load the model with a larger context window, or choose another model"
+                "the provider accepts at most {limit} tokens, but a session needs at least {MIN_WINDOW}: load the model with a larger context window, or choose another model"
             );
             return nothing(detail);
         }
@@ -182,7 +182,7 @@ impl SessionService {
                 let window = self.lock(handle).await?.state.model.context_window;
                 let smaller = error.figures.limit.filter(|limit| *limit < window);
                 let advice = smaller.map_or_else(String::new, |limit| {
-                    format!("; the provider accepts {limit} tokens, but the session is set to {window}: set its model.context_window to {limit}")
+                    format!("; the provider accepts at most {limit} tokens, but the session's context window is {window}: set its model.context_window to {limit}")
                 });
                 let detail = format!("compacted from {before} to {after} tokens{advice}");
                 Ok((RecoveryStep::Compact, detail))

@@ -58,7 +58,7 @@ impl ClientParts {
         };
         let invalid = |field: &str, detail: &str| ServiceError::invalid(field, detail);
         let members = json::members(json).ok_or_else(|| {
-            invalid("parameters", "must be an object with members of the model's request")
+            invalid("parameters", "must be an object with the other members of the model request")
         })?;
         if json.len() > MAX_PARAMETERS {
             return Err(invalid("parameters", "too large")
@@ -70,7 +70,7 @@ impl ClientParts {
                 .ok()
                 .map(|betas| betas.join(","))
                 .filter(|betas| betas.bytes().all(|byte| byte.is_ascii_graphic()))
-                .ok_or_else(|| invalid("parameters.betas", "must be an array of names"))?,
+                .ok_or_else(|| invalid("parameters.betas", "must be an array of beta names"))?,
         };
         let parameters = json::without_key(json, BETAS).unwrap_or_default();
         Ok(Self { parameters, betas, ..self })

@@ -384,7 +384,7 @@ impl SessionService {
             let store = self.cx.store_handle();
             self.cx.spawn(async move {
                 if let Err(error) = store.add_decisions(id, new).await {
-                    tracing::warn!(session = %id, %error, "could not store which results were shown");
+                    tracing::warn!(session = %id, %error, "could not store which tool results were shown");
                 }
             });
             return Ok(());
@@ -420,7 +420,7 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
         + parts.tail
         + parts.attachments;
     let mut largest = [
-        ("what the client adds to the prompt", report.tokens.saturating_sub(own)),
+        ("the client's own additions", report.tokens.saturating_sub(own)),
         ("system", parts.system),
         ("instructions", parts.instructions),
         ("memory", parts.memory),
@@ -446,7 +446,7 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
         context: Some(Box::new(report.clone())),
         ..ServiceError::new(ErrorKind::ContextOverflow, detail)
             .bounded(report.thresholds.blocking, report.tokens)
-            .hint("shorten the system prompt or the tools, compact, or give the session a larger context window")
+            .hint("shorten the system prompt or the tools, compact the session, or give it a larger context window")
     }
 }
 

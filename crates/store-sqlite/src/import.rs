@@ -138,15 +138,15 @@ fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
     let first = records.first().map_or(0, |record| record.line);
     let last = records.last().map_or(0, |record| record.line);
     format!(
-        "a line between {first} and {last} is already stored in session {session}; \
-         continue after the watermark of the job"
+        "session {session} already contains one of the lines {first} to {last}; \
+         continue after the last line that the job has stored"
     )
 }
 
 fn record(row: &Row) -> StoreResult<StoredRecord> {
     if !record_is_whole(row)? {
         let (line, session): (u64, SessionId) = (row.get("line")?, row.get("session")?);
-        let why = format!("line {line} of the file of session {session} is corrupted");
+        let why = format!("line {line} of the file imported as session {session} is corrupted");
         return Err(StoreError::Damaged(why));
     }
     let session: Option<SessionId> = row.get("message_session")?;

@@ -34,7 +34,12 @@ pub(crate) async fn open_for_writing(
 async fn prepare(path: &Path, options: Options) -> Result<OpenReport, OpenError> {
     if files::size(path)?.is_none() {
         if files::wal_size(path)? > 0 {
-            return repair(path, options, "the file is missing, but its WAL exists".into()).await;
+            return repair(
+                path,
+                options,
+                "the file is missing, but its write-ahead log exists".into(),
+            )
+            .await;
         }
         make_new(path).await?;
         return Ok(OpenReport { new: true, ..OpenReport::default() });
@@ -51,7 +56,7 @@ async fn prepare(path: &Path, options: Options) -> Result<OpenReport, OpenError>
 /// Empties the log, so that the next start does not find the end of the dropped transaction behind later ones.
 async fn drop_torn_transaction(connection: &mut SqliteConnection) {
     tracing::warn!(
-        "the last transaction in the write-ahead log is incomplete, and was dropped: it was being written when the \
+        "the last transaction in the write-ahead log was incomplete, so it was dropped: it was being written when the \
          daemon or the machine stopped, or it was damaged afterwards"
     );
     if let Err(error) = connect::checkpoint(connection).await {

@@ -43,8 +43,8 @@ pub struct RecoveredTable {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
-        "the database was written by a newer bethink (schema {found}, this version knows up to {known}); use the newer \
-         version, or set BETHINK_HOME to another directory"
+        "the database was written by a newer version of bethink (its schema is {found}; this version supports up to {known}); \
+         use the newer version, or set BETHINK_HOME to another directory"
     )]
     Newer { found: i64, known: i64 },
     #[error(
@@ -57,7 +57,7 @@ pub enum OpenError {
     Full,
     #[error("could not access the database files: {0}")]
     Disk(String),
-    #[error("SQLite {0} can corrupt a database in use; build with 3.51.3 or later")]
+    #[error("SQLite {0} can corrupt a database that is in use; build with SQLite 3.51.3 or later")]
     Engine(String),
     #[error("the database is damaged ({reason}) and could not be recovered: {cause}")]
     Unrecovered { reason: String, cause: String },

@@ -186,7 +186,7 @@ pub(crate) fn place(doc: Doc) -> u32 {
 }
 
 fn unreadable() -> StoreError {
-    StoreError::Damaged("a page of the index is unreadable".into())
+    StoreError::Damaged("a page of the search index is unreadable".into())
 }
 
 fn push_number(to: &mut Vec<u8>, mut number: u64) {

@@ -168,7 +168,7 @@ async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookErro
     }
     let applied = sql(MIGRATIONS).all(&mut *db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
     if !are_migrations(&applied) {
-        return damaged("the table of migrations is corrupted");
+        return damaged("the migrations table is corrupted");
     }
     let found = applied.last().map(|(version, _)| *version);
     let known = known_schema();

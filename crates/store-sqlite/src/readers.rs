@@ -69,6 +69,6 @@ async fn try_without_writing(path: &Path) -> StoreResult<SqlitePool> {
     }
     pool.close().await;
     Err(found.err().unwrap_or_else(|| {
-        StoreError::Failed("the database has the schema of another version".to_owned())
+        StoreError::Failed("the database's schema belongs to another version of bethink".to_owned())
     }))
 }

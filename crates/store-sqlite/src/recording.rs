@@ -42,8 +42,12 @@ impl RecordingStore for SqliteStore {
     fn unrecorded_marks(&self) -> StoreFuture<'_, Vec<u128>> {
         self.all(sql(MARKS), |row| {
             let mark: String = row.get("mark")?;
-            u128::from_str_radix(&mark, 16)
-                .map_err(|_| unreadable("a mark does not have 32 hexadecimal digits".to_owned()))
+            u128::from_str_radix(&mark, 16).map_err(|_| {
+                unreadable(
+                    "a mark in the `unrecorded_marks` table does not have 32 hexadecimal digits"
+                        .to_owned(),
+                )
+            })
         })
     }
 

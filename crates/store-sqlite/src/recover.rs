@@ -59,7 +59,7 @@ pub(crate) async fn recover(
     reason: String,
 ) -> Result<Damage, OpenError> {
     let copy = files::copy_aside(path, options.now)?;
-    tracing::warn!(%reason, copy = %copy.display(), "the database is damaged; recovering");
+    tracing::warn!(%reason, copy = %copy.display(), "the database is damaged; recovering it");
     let unfinished = files::beside(path, ".recovering");
     files::create(&unfinished)?;
     let mut target = connect(&unfinished, None).await?;

@@ -67,7 +67,7 @@ pub(crate) async fn attach(
     if let Ok(schema) = attach_file(target, &scratch).await {
         return Ok(Some(schema));
     }
-    // The table of migrations, whose page is the same in all schemas, shows the right schema.
+    // The migrations table, whose page is the same in all schemas, shows the right schema.
     let mut lent = known_schema();
     loop {
         let _ = detach(target).await;

@@ -87,8 +87,9 @@ async fn scope(
         SearchScope::All => (None, None),
     };
     let listed = sql(SCOPE).bind(id).bind(dir);
-    let listed =
-        listed.optional(&*readers.get().await, |row| row.json(0, "sessions of the index")).await?;
+    let listed = listed
+        .optional(&*readers.get().await, |row| row.json(0, "sessions in the search index"))
+        .await?;
     let mut listed: Vec<Listed> = listed.unwrap_or_default();
     if let (Some(id), []) = (id, &listed[..]) {
         return Err(not_found("session", id));

@@ -150,7 +150,7 @@ pub(crate) fn read_page(row: &Row) -> StoreResult<Vec<u8>> {
     if let Some(stored) = row.get::<Option<i64>>("page_seal")?
         && stored != page_seal(row.get("segment")?, row.get("first")?, body.clone())
     {
-        return Err(StoreError::Damaged("a page of the index is corrupted".into()));
+        return Err(StoreError::Damaged("a page of the search index is corrupted".into()));
     }
     Ok(body)
 }

@@ -276,7 +276,7 @@ async fn a_damaged_older_database_loses_nothing_it_kept() {
     assert_eq!(rows_left(&home).await.len(), unreadable().len());
 }
 
-/// Without the first page, the schema is known from the table of migrations.
+/// Without the first page, the schema is known from the migrations table.
 #[tokio::test]
 async fn an_older_database_without_its_first_page_is_read_by_its_own_schema() {
     let home = older(&kept()).await;

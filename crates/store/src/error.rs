@@ -22,7 +22,7 @@ pub enum StoreError {
     Damaged(String),
     /// The database was written by a newer version of bethink, and was not changed.
     #[error(
-        "the database has schema {found}, but this version of bethink only knows up to {known}: install a newer version"
+        "the database has schema {found}, but this version of bethink supports only up to {known}: install a newer version"
     )]
     Newer { found: i64, known: i64 },
     #[error("the store is closed")]

@@ -26,7 +26,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
     use ErrorKind::{Conflict, StorageFull, Unreachable};
     match why {
         GitTrouble::Password => {
-            (Unreachable, "to test the access, run `git ls-remote` with the same address")
+            (Unreachable, "to test your access, run `git ls-remote` with the same address")
         }
         GitTrouble::HostKey => {
             (Unreachable, "connect to the host once with `ssh`, and check its key")
@@ -43,7 +43,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
         }
         GitTrouble::Corrupt => (
             Conflict,
-            "if `git fsck` in the team directory reports errors, clone the remote again, and copy your files into the clone; if not, the remote must be repaired",
+            "if `git fsck` in the team directory reports errors, clone the remote again, and copy your files into the clone; otherwise, the remote must be repaired",
         ),
         GitTrouble::NoRepository => (
             Conflict,

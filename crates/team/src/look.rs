@@ -73,7 +73,7 @@ fn unusable(entry: &TreeEntry, first: bool) -> Option<&'static str> {
     match () {
         () if !entry.is_file() => Some("it is a link or a submodule, not a file"),
         () if entry.size > MAX_MEMORY_BYTES => Some("it exceeds the maximum size of a memory"),
-        () if !first => Some("on some systems, another file has the same name"),
+        () if !first => Some("on some systems, its name is the same as that of another file"),
         () => None,
     }
 }

@@ -91,7 +91,7 @@ impl TeamService {
         match own {
             Some(own) if own == remote.as_str() => return Ok(()),
             Some(own) => {
-                let detail = format!("the team directory is already shared with {own}");
+                let detail = format!("the team directory already has the remote {own}");
                 let hint = "to change it, run `git remote set-url origin …` in the team directory";
                 return Err(ServiceError::conflict(detail).hint(hint));
             }

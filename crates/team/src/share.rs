@@ -83,7 +83,7 @@ impl TeamService {
             report.blocked.push(api::TeamBlocked { file, way, reasons, by });
         }
         if leaks {
-            report.notes.push("nothing was pushed: remove the secret from the commits (run `git reset --soft` to the commit before them), and replace the secret, because it may have been read".to_owned());
+            report.notes.push("nothing was pushed: to remove the secret from the unpushed commits, run `git reset --soft` to the commit before them, delete the secret and commit again; also replace the secret, because it may have been read".to_owned());
         }
         Ok(leaks)
     }

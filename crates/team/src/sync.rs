@@ -61,7 +61,7 @@ impl TeamService {
             }
         }
         let detail =
-            format!("the remote or the files here changed {MOST_ROUNDS} times during the sync");
+            format!("the remote or the local files changed {MOST_ROUNDS} times during the sync");
         Err(ServiceError::conflict(detail).hint("nothing was lost; run `bethink team sync` again"))
     }
 
@@ -130,7 +130,7 @@ impl TeamService {
         }
         // The git index only matters for a person's `git status`; sharing does not depend on it.
         if let Err(error) = repo.reset_index(&tip).await {
-            tracing::warn!(%error, "could not write the index of the team directory");
+            tracing::warn!(%error, "could not update the git index of the team directory");
         }
         Ok(())
     }

@@ -26,9 +26,9 @@ pub enum StructureFault {
     EmptyText { at: usize },
     #[error("message {} of the prompt: tool_use {id} has no result in the next message", .at + 1)]
     CallWithoutResult { at: usize, id: ToolUseId },
-    #[error("message {} of the prompt: tool_result {id} has no call in the message before", .at + 1)]
+    #[error("message {} of the prompt: tool_result {id} has no call in the previous message", .at + 1)]
     ResultWithoutCall { at: usize, id: ToolUseId },
-    #[error("message {} of the prompt: a second result for {id}", .at + 1)]
+    #[error("message {} of the prompt has a second result for {id}", .at + 1)]
     DuplicateResult { at: usize, id: ToolUseId },
     #[error("message {} of the prompt: tool_use id {id} was used before", .at + 1)]
     DuplicateCall { at: usize, id: ToolUseId },
@@ -38,7 +38,7 @@ pub enum StructureFault {
     MisplacedBlock { at: usize },
     #[error("the last message ends in white space")]
     TrailingWhitespace,
-    #[error("{count} images and documents; at most {MAX_MEDIA} are allowed")]
+    #[error("the prompt has {count} images and documents; at most {MAX_MEDIA} are allowed")]
     TooMuchMedia { count: usize },
 }
 

@@ -74,7 +74,7 @@ impl TransferService {
         let changed = Arc::new(ChangedPaths::default());
         // Watched first, so that no change is missed while older ones are read.
         let _watcher = watch(agent, Path::new(&place.path), &changed).inspect_err(|error| {
-            tracing::warn!(%error, place = place.path, "could not watch an agent's transcripts; new messages in them are read at the next start");
+            tracing::warn!(%error, place = place.path, "could not watch an agent's transcripts; new messages in them will be read at the next start");
         });
         let missed = changed_since(agent, PathBuf::from(&place.path), place.read_at).await;
         locked(&changed.paths).extend(missed);

@@ -109,7 +109,7 @@ fn learned(header: &header::Header) -> String {
 
 /// Says that a memory was learned on a branch that the checkout does not contain.
 pub fn unmerged(branch: &str) -> String {
-    format!("learned on branch {}, not merged here", guarded_line(branch))
+    format!("learned on the unmerged branch {}", guarded_line(branch))
 }
 
 fn advice(memory: &RecalledText<'_>) -> &'static str {

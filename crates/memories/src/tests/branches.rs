@@ -77,7 +77,7 @@ async fn a_branch_counts_fully_where_it_is_merged() {
     let lines: Vec<&str> = index.lines().collect();
     assert!(lines[0].contains("b-main.md"), "{index}");
     assert!(lines[1].contains("a-draft.md"), "{index}");
-    assert!(lines[1].ends_with("(learned on branch draft, not merged here)"), "{index}");
+    assert!(lines[1].ends_with("(learned on the unmerged branch draft)"), "{index}");
     // A checkout of the branch itself contains it.
     run(&["switch", "--quiet", "draft"]);
     assert!(!seen(&memories, &dir).await.2.contains("not merged"));

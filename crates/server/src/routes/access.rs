@@ -24,7 +24,7 @@ pub(crate) async fn proof(
     Asked(asked): Asked<api::ProofQuery>,
 ) -> Reply {
     let nonce = Nonce::parse(&asked.nonce).ok_or_else(|| {
-        HttpFailure::field("nonce", "`nonce` must have 64 hexadecimal digits: 32 random bytes")
+        HttpFailure::field("nonce", "`nonce` must be 32 random bytes as 64 hexadecimal digits")
     })?;
     HttpAnswer::ok(&api::DaemonProof { proof: app.token.get().proof(app.address.port(), &nonce) })
 }

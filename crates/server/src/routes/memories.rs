@@ -230,7 +230,10 @@ fn expected(headers: &HeaderMap) -> Result<Expected, HttpFailure> {
         (Some(tag), None) => {
             let hash = tag.trim().trim_start_matches("W/").trim_matches('"').parse();
             let hash = hash.map_err(|error| {
-                HttpFailure::field("If-Match", format!("{error}; send the ETag that was read"))
+                HttpFailure::field(
+                    "If-Match",
+                    format!("{error}; send the ETag that the last GET returned"),
+                )
             })?;
             Ok(Expected::Hash(hash))
         }

@@ -32,7 +32,7 @@ impl<S: Send + Sync> FromRequestParts<S> for KindPath {
 fn kind(name: &str) -> Result<StateKind, HttpFailure> {
     api::parse_word(name).ok_or_else(|| {
         let allowed = StateKind::ALL.map(|kind| kind.to_string()).join(", ");
-        let detail = format!("unknown state; use one of {allowed}");
+        let detail = format!("unknown kind of state; use one of {allowed}");
         HttpFailure::new(ErrorKind::NotFound, detail).at("kind")
     })
 }

@@ -114,7 +114,7 @@ fn what_cannot_be_read_is_kept_with_its_reason() {
         &message(&format!(r#"{{"role":"user","content":{}{}}}"#, "[".repeat(127), "]".repeat(127))),
         "damaged: nested 129 levels deep",
     );
-    assert_eq!(read_bytes(b"{\"a\":\"\xff\"}\n{}"), ["damaged: not UTF-8 from byte 6 on", "other"]);
+    assert_eq!(read_bytes(b"{\"a\":\"\xff\"}\n{}"), ["damaged: invalid UTF-8 at byte 6", "other"]);
 }
 
 #[test]

@@ -177,7 +177,7 @@ impl SessionService {
         if request.trigger == Trigger::Auto {
             loaded.breakers.failed();
             if let Err(error) = self.keep_remembered(loaded).await {
-                tracing::warn!(session = %loaded.session.id, %error, "could not store the breakers");
+                tracing::warn!(session = %loaded.session.id, %error, "could not store the state of the breakers");
             }
         }
         metrics::counter!("bethink_compactions_failed_total").increment(1);
@@ -294,7 +294,7 @@ fn refusal(failure: &CompactionFailure) -> ServiceError {
         CompactionFailure::NoRoom { .. } => {
             "shorten the system prompt or the tools, or give the session a larger context window"
         }
-        CompactionFailure::Refused(_) => "nothing was changed; no message is lost",
+        CompactionFailure::Refused(_) => "nothing was changed, and no message was lost",
     };
     let detail = match failure {
         CompactionFailure::Refused(reasons) => {

@@ -19,12 +19,12 @@ pub(super) fn read(request: &api::RecoverRequest) -> Result<ModelError> {
         // Some providers wrap the object in an array.
         Value::Object(_) | Value::Array(_) => request.error.to_string(),
         _ => {
-            let detail = "must be the provider's JSON, or its text as a string";
+            let detail = "must be the provider's error as JSON, or the error's text as a string";
             return Err(ServiceError::invalid("error", detail));
         }
     };
     if request.status.is_some_and(|status| !(100..1_000).contains(&status)) {
-        let detail = "must be an HTTP status: 100 to 999, or absent";
+        let detail = "must be an HTTP status from 100 to 999, or absent";
         return Err(ServiceError::invalid("status", detail));
     }
     for (field, value) in
@@ -44,7 +44,7 @@ fn wait(seconds: f64) -> Result<Duration> {
     if (0.0..=MAX_SECONDS).contains(&seconds) {
         return Ok(Duration::from_secs_f64(seconds));
     }
-    Err(ServiceError::invalid("retry_after", format!("must be 0 to {MAX_SECONDS} seconds")))
+    Err(ServiceError::invalid("retry_after", format!("must be from 0 to {MAX_SECONDS} seconds")))
 }
 
 /// Returns the lower output limit that helps, if any. If the error does not report the prompt's size, its limit applies

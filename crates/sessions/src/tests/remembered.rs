@@ -178,6 +178,6 @@ async fn an_append_counts_what_the_provider_reported() {
     assert!(level.tokens >= 150_000 && level.level == FillLevel::Blocking, "{level:?}");
     // The error of a prompt that does not fit names what the client adds.
     let refused = home.sessions.prompt(id, testing::prompt_request()).await.unwrap_err();
-    assert!(refused.detail.contains("what the client adds to the prompt 1"), "{refused}");
+    assert!(refused.detail.contains("the client's own additions 1"), "{refused}");
     home.close().await;
 }

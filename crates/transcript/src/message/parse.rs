@@ -32,7 +32,7 @@ impl<'a> MessageObject<'a> {
     /// The object, if `raw` is exactly one.
     pub fn whole(raw: &'a Bytes) -> Result<Self, ParseError> {
         let text = std::str::from_utf8(raw).map_err(|e| {
-            ParseError::at("", format!("not UTF-8 from byte {} on", e.valid_up_to()))
+            ParseError::at("", format!("invalid UTF-8 at byte {}", e.valid_up_to()))
         })?;
         let mut at = Cursor::with_depth(raw, usize::MAX);
         let object = Self::read(raw, &mut at);

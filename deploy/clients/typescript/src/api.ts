@@ -1447,7 +1447,7 @@ export interface components {
         };
         /** @description The file that a project may load from now on, or may no longer load. */
         ApproveImport: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description Absolute, or relative to the project's directory. */
             path: string;
@@ -1510,7 +1510,7 @@ export interface components {
              * @description The ID.
              */
             id: string;
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The user's own words. */
             sentence: string;
@@ -1563,7 +1563,7 @@ export interface components {
              */
             id: string;
             state: components["schemas"]["CandidateState"];
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
         };
         /**
@@ -1683,7 +1683,7 @@ export interface components {
             summary_tokens: number;
             /**
              * Format: double
-             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
+             * @description Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
              */
             fidelity: number;
             fidelity_detail: components["schemas"]["FidelityDetail"];
@@ -1731,12 +1731,12 @@ export interface components {
             tokens_after: number;
             /**
              * Format: double
-             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
+             * @description Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
              */
             fidelity: number;
-            /** @description A warning for a person. */
+            /** @description A human-readable warning. */
             warning?: string | null;
-            /** @description Whether it was undone. */
+            /** @description Whether the compaction was undone. */
             undone: boolean;
         };
         /**
@@ -1947,7 +1947,7 @@ export interface components {
         /** @description A proposal and its state. */
         DecidedProposal: {
             proposal: components["schemas"]["Proposal"];
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings?: string[];
         };
         /** @description One way in which prompts differ from the history. */
@@ -2013,7 +2013,7 @@ export interface components {
         DreamPhase: "orient" | "gather" | "consolidate" | "prune";
         /** @description The memory to consolidate. The response is a job whose result is a `DreamResult`. */
         DreamRequest: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             scope?: components["schemas"]["MemoryScope"] | null;
             /** @description Show what would change, but change nothing. */
@@ -2023,7 +2023,7 @@ export interface components {
         };
         /** @description What a consolidation found, changed and did not change. */
         DreamResult: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The memory directory. */
             dir: string;
@@ -2176,7 +2176,7 @@ export interface components {
         ForgetEventOutcome: "asked_to_forget";
         /** @description A session whose memories to remove. */
         ForgetRequest: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /**
              * Format: uuid
@@ -2318,7 +2318,7 @@ export interface components {
         };
         /** @description A file that another memory program exported. */
         ImportMemories: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             scope?: components["schemas"]["MemoryScope"];
             /** @description The JSON that claude-mem or mem0 exported. */
@@ -2331,7 +2331,7 @@ export interface components {
              *     of a database.
              */
             path: string;
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir?: string | null;
             /**
              * @description The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
@@ -2430,7 +2430,7 @@ export interface components {
              * @description Estimated tokens.
              */
             tokens: number;
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings?: string[];
             /** @description The text as the model reads it. */
             content: string;
@@ -2517,7 +2517,7 @@ export interface components {
             text?: string | null;
             /** @description The topic's name; derived from the text if absent. */
             name?: string | null;
-            /** @description A description in one line. */
+            /** @description A one-line description. */
             description?: string | null;
             /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
             questions?: string[];
@@ -2554,7 +2554,7 @@ export interface components {
             level: components["schemas"]["CompactionLevel"];
             /**
              * Format: double
-             * @description Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more.
+             * @description Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
              */
             fidelity: number;
             /**
@@ -2577,7 +2577,7 @@ export interface components {
             name: string;
             /** @description `created`, `changed`, or `proposed` for the team. */
             outcome: components["schemas"]["MemoryOutcome"];
-            /** @description A description in one line. */
+            /** @description A one-line description. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The user's own words, if they were used. */
@@ -2594,7 +2594,7 @@ export interface components {
         LinkedTopic: {
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description A one-line description. */
             description: string;
         };
         /** @description A successful login. The response also sets a cookie; further requests need both the cookie and `page`. */
@@ -2639,7 +2639,7 @@ export interface components {
             name: string;
             /** @description The name in the file's front matter, if it differs from the file name. */
             title?: string | null;
-            /** @description A description in one line. */
+            /** @description A one-line description. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
@@ -2707,7 +2707,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description A one-line description. */
             description: string;
             /** @description The part of the text that contains the most of these words. */
             snippet: string;
@@ -2746,7 +2746,7 @@ export interface components {
              */
             bytes: number;
             cut_by?: components["schemas"]["IndexLimit"] | null;
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings: string[];
             /**
              * Format: int64
@@ -2793,7 +2793,7 @@ export interface components {
             added: string[];
             /** @description Lines that were removed. */
             dropped: string[];
-            /** @description Warnings for a person. */
+            /** @description Human-readable warnings. */
             warnings: string[];
         };
         /**
@@ -2843,7 +2843,7 @@ export interface components {
         };
         /** @description One call of Anthropic's memory tool, `memory_20250818`. */
         MemoryToolCall: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The tool input as the model sent it, such as `{"command": "view", "path": "/memories"}`. */
             input: Record<string, unknown>;
@@ -2993,7 +2993,7 @@ export interface components {
             change: string;
             /**
              * Format: int64
-             * @description How long to wait first, in milliseconds.
+             * @description How long to wait before the retry, in milliseconds.
              */
             wait_ms: number;
             /** @description Size in bytes. */
@@ -3222,7 +3222,7 @@ export interface components {
         NotesEventData: {
             /**
              * Format: int64
-             * @description The newest message that the notes cover.
+             * @description Position of the newest message that the notes cover.
              */
             through_seq: number;
             by: components["schemas"]["NotesAuthor"];
@@ -3231,7 +3231,7 @@ export interface components {
         NotesUpdate: {
             /**
              * Format: int64
-             * @description The newest message that the notes cover.
+             * @description Position of the newest message that the notes cover.
              */
             through_seq: number;
             /**
@@ -3291,7 +3291,7 @@ export interface components {
             created_at: string;
             /** @description It has text besides tool calls and thinking. */
             says?: boolean;
-            /** @description Number of calls. */
+            /** @description The message's tool calls. */
             calls?: components["schemas"]["OutlineCall"][];
             results?: components["schemas"]["OutlineResult"][];
             usage?: components["schemas"]["OutlineUsage"] | null;
@@ -3444,7 +3444,7 @@ export interface components {
         ProblemType: "invalid_json" | "invalid_utf8" | "body_cut_off" | "too_deep" | "body_timeout" | "unsupported_media_type" | "unauthorized" | "too_many_failures" | "forbidden_origin" | "misdirected" | "method_not_allowed" | "busy" | "invalid" | "not_found" | "conflict" | "stale" | "key_reused" | "too_large" | "context_overflow" | "not_compactable" | "storage_full" | "read_only" | "storage_failed" | "storage_damaged" | "shutting_down" | "unreachable" | "internal";
         /** @description A project that has sessions. */
         Project: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /**
              * Format: int64
@@ -3503,7 +3503,7 @@ export interface components {
              * @description The ID.
              */
             id: string;
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The name. */
             name: string;
@@ -3544,7 +3544,7 @@ export interface components {
             /** @description The name. */
             name: string;
             state: components["schemas"]["ProposalState"];
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
         };
         /**
@@ -3558,7 +3558,7 @@ export interface components {
         };
         /** @description A topic to propose for the team memory. */
         Propose: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The name. */
             name: string;
@@ -3573,7 +3573,7 @@ export interface components {
         Purpose: "summary" | "notes" | "recall" | "extraction" | "dream";
         /** @description Which `MEMORY.md` to bring up to date with the topics. */
         RebuildMemory: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             scope?: components["schemas"]["MemoryScope"] | null;
             /** @description Show what would change, but change nothing. */
@@ -3630,7 +3630,7 @@ export interface components {
         };
         /** @description The project whose recall to check. */
         RecallCheckRequest: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
         };
         /** @description Memories were added to a prompt. */
@@ -3646,7 +3646,7 @@ export interface components {
         RecallEventData: {
             /**
              * Format: int64
-             * @description The message after which the memories were added.
+             * @description Position of the message after which the memories were added.
              */
             after_seq: number;
             strategy: components["schemas"]["Strategy"];
@@ -3673,7 +3673,7 @@ export interface components {
         };
         /** @description The question to recall memories for. */
         RecallRequest: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description What the user said or wants to do, in any words. */
             query?: string;
@@ -3721,7 +3721,7 @@ export interface components {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
             name: string;
-            /** @description A description in one line. */
+            /** @description A one-line description. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description The memory's age, in words. */
@@ -3818,7 +3818,7 @@ export interface components {
              */
             limit?: number | null;
             step: components["schemas"]["RecoveryStep"];
-            /** @description An explanation for a person. */
+            /** @description A human-readable explanation. */
             detail: string;
             /**
              * @description Whether to ask for the prompt again and send it. It differs from the rejected one unless `step` is `wait` or
@@ -3851,11 +3851,11 @@ export interface components {
         RecoveryEventData: {
             class: components["schemas"]["ErrorClass"];
             step: components["schemas"]["RecoveryStep"];
-            /** @description An explanation for a person. */
+            /** @description A human-readable explanation. */
             detail: string;
             /**
              * Format: int64
-             * @description How long to wait first, in milliseconds.
+             * @description How long to wait before the retry, in milliseconds.
              */
             wait_ms?: number | null;
             /**
@@ -3878,13 +3878,13 @@ export interface components {
         };
         /** @description Something to remember. The daemon chooses a file name. */
         Remember: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description What to remember. */
             text: string;
             /** @description The file name; derived from the description if absent. */
             name?: string | null;
-            /** @description A description in one line. */
+            /** @description A one-line description. */
             description?: string | null;
             /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
             questions?: string[];
@@ -3911,7 +3911,7 @@ export interface components {
         ResetEventData: Record<string, unknown>;
         /** @description The request to resolve a conflict, with either `keep` or `text`. */
         ResolveConflict: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The topic, or one of its versions. */
             name: string;
@@ -3998,7 +3998,7 @@ export interface components {
              * @description The ID.
              */
             id: string;
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The title. */
             title?: string | null;
@@ -4051,7 +4051,7 @@ export interface components {
          * @enum {string}
          */
         SessionLifecycle: "created" | "changed" | "deleted";
-        /** @description The schema that has the name of the `kind`. For `hooks`, it is `Instructions`. */
+        /** @description The schema named after the `kind`, such as `Plan` for `plan`. For `hooks`, it is `Instructions`. */
         SessionState: components["schemas"]["Plan"] | components["schemas"]["Skills"] | components["schemas"]["Agents"] | components["schemas"]["Tools"] | components["schemas"]["Files"] | components["schemas"]["Instructions"];
         /** @description Sessions, newest first. */
         SessionsPage: {
@@ -4066,7 +4066,7 @@ export interface components {
         Severity: "error" | "warning" | "note";
         /** @description The request to propose a private topic to the team. */
         ShareMemory: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description The name. */
             name: string;
@@ -4188,7 +4188,7 @@ export interface components {
         };
         /** @description Where to keep a project's team memory. */
         TeamInit: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /**
              * @description A repository that everybody can reach: https, ssh, file, or an absolute path. By default the one in the `[team]`
@@ -4264,7 +4264,7 @@ export interface components {
         };
         /** @description A team memory to sync. */
         TeamSyncRequest: {
-            /** @description Any directory of the project. */
+            /** @description A directory of the project. */
             project_dir: string;
             /** @description Accept that the remote's history was rewritten. Local changes are kept. */
             accept_rewrite?: boolean;
@@ -7021,7 +7021,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The schema that has the name of the `kind`. For `hooks`, it is `Instructions`. */
+            /** @description The schema named after the `kind`, such as `Plan` for `plan`. For `hooks`, it is `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7056,7 +7056,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The schema that has the name of the `kind`. For `hooks`, it is `Instructions`. */
+            /** @description The schema named after the `kind`, such as `Plan` for `plan`. For `hooks`, it is `Instructions`. */
             200: {
                 headers: {
                     [name: string]: unknown;

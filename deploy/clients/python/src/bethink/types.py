@@ -72,7 +72,7 @@ class ApproveImport(TypedDict):
     """The file that a project may load from now on, or may no longer load."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     path: str
     """Absolute, or relative to the project's directory."""
 
@@ -279,7 +279,7 @@ class ForgetRequest(TypedDict):
     """A session whose memories to remove."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     session_id: str
     """The session."""
     dry_run: NotRequired[bool]
@@ -344,7 +344,7 @@ class ImportRequest(TypedDict):
     of a database.
     """
     project_dir: NotRequired[str | None]
-    """Any directory of the project."""
+    """A directory of the project."""
     agent: NotRequired[str | None]
     """
     The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
@@ -430,7 +430,7 @@ class LastCompaction(TypedDict):
     """The ID."""
     level: CompactionLevel
     fidelity: float
-    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
+    """Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need."""
     warning: NotRequired[str | None]
     """
     Why the fidelity is low or has fallen, or which names were missing after the previous compaction; absent if nothing is
@@ -453,7 +453,7 @@ class LinkedTopic(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """A one-line description."""
 
 
 class LoggedIn(TypedDict):
@@ -527,7 +527,7 @@ class MemoryToolCall(TypedDict):
     """One call of Anthropic's memory tool, `memory_20250818`."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     input: dict[str, Any]
     """The tool input as the model sent it, such as `{"command": "view", "path": "/memories"}`."""
     session_id: NotRequired[str | None]
@@ -649,7 +649,7 @@ class NotesEventData(TypedDict):
     """The notes were written."""
 
     through_seq: int
-    """The newest message that the notes cover."""
+    """Position of the newest message that the notes cover."""
     by: NotesAuthor
 
 
@@ -816,7 +816,7 @@ class Project(TypedDict):
     """A project that has sessions."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     sessions: int
     """Number of its sessions."""
 
@@ -875,7 +875,7 @@ class Propose(TypedDict):
     """A topic to propose for the team memory."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     name: str
     """The name."""
     text: str
@@ -891,7 +891,7 @@ class RebuildMemory(TypedDict):
     """Which `MEMORY.md` to bring up to date with the topics."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     scope: NotRequired[MemoryScope | None]
     dry_run: NotRequired[bool]
     """Show what would change, but change nothing."""
@@ -905,7 +905,7 @@ class RecallCheckRequest(TypedDict):
     """The project whose recall to check."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
 
 
 RecallManner: TypeAlias = Literal['asked', 'injected']
@@ -932,7 +932,7 @@ class RecallRequest(TypedDict):
     """The question to recall memories for."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     query: NotRequired[str]
     """What the user said or wants to do, in any words."""
     queries: NotRequired[list[str]]
@@ -1004,13 +1004,13 @@ class Remember(TypedDict):
     """Something to remember. The daemon chooses a file name."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     text: str
     """What to remember."""
     name: NotRequired[str | None]
     """The file name; derived from the description if absent."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """A one-line description."""
     questions: NotRequired[list[str]]
     """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
     type: NotRequired[MemoryKind | None]
@@ -1029,7 +1029,7 @@ class ResolveConflict(TypedDict):
     """The request to resolve a conflict, with either `keep` or `text`."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     name: str
     """The topic, or one of its versions."""
     keep: NotRequired[str | None]
@@ -1096,7 +1096,7 @@ class Session(TypedDict):
     id: str
     """The ID."""
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     title: NotRequired[str | None]
     """The title."""
     tags: list[str]
@@ -1139,7 +1139,7 @@ class ShareMemory(TypedDict):
     """The request to propose a private topic to the team."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     name: str
     """The name."""
 
@@ -1290,7 +1290,7 @@ class TeamInit(TypedDict):
     """Where to keep a project's team memory."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     remote: NotRequired[str | None]
     """
     A repository that everybody can reach: https, ssh, file, or an absolute path. By default the one in the `[team]`
@@ -1359,7 +1359,7 @@ class TeamSyncRequest(TypedDict):
     """A team memory to sync."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     accept_rewrite: NotRequired[bool]
     """Accept that the remote's history was rewritten. Local changes are kept."""
     drop: NotRequired[list[str]]
@@ -1502,7 +1502,7 @@ class Candidate(TypedDict):
     id: str
     """The ID."""
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     sentence: str
     """The user's own words."""
     context: NotRequired[str | None]
@@ -1536,7 +1536,7 @@ class CandidateEventData(TypedDict):
     """The ID."""
     state: CandidateState
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
 
 
 class Candidates(TypedDict):
@@ -1607,11 +1607,11 @@ class CompactionEventData(TypedDict):
     tokens_after: int
     """Size of the prompt after the compaction, in tokens."""
     fidelity: float
-    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
+    """Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need."""
     warning: NotRequired[str | None]
-    """A warning for a person."""
+    """A human-readable warning."""
     undone: bool
-    """Whether it was undone."""
+    """Whether the compaction was undone."""
 
 
 class ContextEventData(TypedDict):
@@ -1754,7 +1754,7 @@ class DreamRequest(TypedDict):
     """The memory to consolidate. The response is a job whose result is a `DreamResult`."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     scope: NotRequired[MemoryScope | None]
     dry_run: NotRequired[bool]
     """Show what would change, but change nothing."""
@@ -1766,7 +1766,7 @@ class DreamResult(TypedDict):
     """What a consolidation found, changed and did not change."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     dir: str
     """The memory directory."""
     dry_run: bool
@@ -1864,7 +1864,7 @@ class ImportMemories(TypedDict):
     """A file that another memory program exported."""
 
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     scope: NotRequired[MemoryScope]
     text: str
     """The JSON that claude-mem or mem0 exported."""
@@ -1898,7 +1898,7 @@ class InstructionFile(TypedDict):
     tokens: int
     """Estimated tokens."""
     warnings: NotRequired[list[str]]
-    """Warnings for a person."""
+    """Human-readable warnings."""
     content: str
     """The text as the model reads it."""
 
@@ -1946,7 +1946,7 @@ class KeepCandidate(TypedDict):
     name: NotRequired[str | None]
     """The topic's name; derived from the text if absent."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """A one-line description."""
     questions: NotRequired[list[str]]
     """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
     type: NotRequired[MemoryKind | None]
@@ -1980,7 +1980,7 @@ class LearnedMemory(TypedDict):
     outcome: MemoryOutcome
     """`created`, `changed`, or `proposed` for the team."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """A one-line description."""
     type: NotRequired[MemoryKind | None]
     statement: NotRequired[str | None]
     """The user's own words, if they were used."""
@@ -1999,7 +1999,7 @@ class Memory(TypedDict):
     title: NotRequired[str | None]
     """The name in the file's front matter, if it differs from the file name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """A one-line description."""
     type: NotRequired[MemoryKind | None]
     questions: NotRequired[list[str]]
     """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
@@ -2055,7 +2055,7 @@ class MemoryHit(TypedDict):
     name: str
     """The name."""
     description: str
-    """A description in one line."""
+    """A one-line description."""
     snippet: str
     """The part of the text that contains the most of these words."""
     highlights: list[list[int]]
@@ -2086,7 +2086,7 @@ class MemoryIndex(TypedDict):
     """Size of the whole file."""
     cut_by: NotRequired[IndexLimit | None]
     warnings: list[str]
-    """Warnings for a person."""
+    """Human-readable warnings."""
     topics: NotRequired[int]
     """Number of topics in the directory, including those that the index does not list."""
     strange: NotRequired[list[str]]
@@ -2112,7 +2112,7 @@ class MemoryRebuilt(TypedDict):
     dropped: list[str]
     """Lines that were removed."""
     warnings: list[str]
-    """Warnings for a person."""
+    """Human-readable warnings."""
 
 
 class MemoryShelf(TypedDict):
@@ -2152,7 +2152,7 @@ class ModelAgain(TypedDict):
     change: str
     """What was changed in the request before the retry."""
     wait_ms: int
-    """How long to wait first, in milliseconds."""
+    """How long to wait before the retry, in milliseconds."""
     bytes: int
     """Size in bytes."""
     step: Literal['again']
@@ -2305,7 +2305,7 @@ class NotesUpdate(TypedDict):
     """What an update wrote to the notes."""
 
     through_seq: int
-    """The newest message that the notes cover."""
+    """Position of the newest message that the notes cover."""
     bytes: int
     """Size of the notes."""
     strategy: Strategy
@@ -2325,7 +2325,7 @@ class OutlineMessage(TypedDict):
     says: NotRequired[bool]
     """It has text besides tool calls and thinking."""
     calls: NotRequired[list[OutlineCall]]
-    """Number of calls."""
+    """The message's tool calls."""
     results: NotRequired[list[OutlineResult]]
     usage: NotRequired[OutlineUsage | None]
 
@@ -2358,7 +2358,7 @@ class Proposal(TypedDict):
     id: str
     """The ID."""
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
     name: str
     """The name."""
     text: str
@@ -2384,7 +2384,7 @@ class ProposalEventData(TypedDict):
     """The name."""
     state: ProposalState
     project_dir: str
-    """Any directory of the project."""
+    """A directory of the project."""
 
 
 class Proposals(TypedDict):
@@ -2439,7 +2439,7 @@ class RecalledMemory(TypedDict):
     name: str
     """The name."""
     description: NotRequired[str | None]
-    """A description in one line."""
+    """A one-line description."""
     type: NotRequired[MemoryKind | None]
     age: str
     """The memory's age, in words."""
@@ -2533,7 +2533,7 @@ class SessionEventData(TypedDict):
 
 
 SessionState: TypeAlias = Plan | Skills | Agents | Tools | Files | Instructions
-"""The schema that has the name of the `kind`. For `hooks`, it is `Instructions`."""
+"""The schema named after the `kind`, such as `Plan` for `plan`. For `hooks`, it is `Instructions`."""
 
 
 class SystemText(TypedDict):
@@ -2657,7 +2657,7 @@ class Compaction(TypedDict):
     summary_tokens: int
     """Tokens of the summary."""
     fidelity: float
-    """Share of the names in use that the new prompt contains, from 0 to 1. Names that are more likely to be needed count more."""
+    """Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need."""
     fidelity_detail: FidelityDetail
     warning: NotRequired[str | None]
     """
@@ -2705,7 +2705,7 @@ class DecidedProposal(TypedDict):
 
     proposal: Proposal
     warnings: NotRequired[list[str]]
-    """Warnings for a person."""
+    """Human-readable warnings."""
 
 
 class Extracted(TypedDict):
@@ -2853,7 +2853,7 @@ class RecallEventData(TypedDict):
     """Memories were added to a prompt."""
 
     after_seq: int
-    """The message after which the memories were added."""
+    """Position of the message after which the memories were added."""
     strategy: Strategy
     memories: list[RecalledTopic]
 
