@@ -140,7 +140,7 @@ fn text(output: &ExpandOutput) -> String {
     }
     let shown: Vec<String> = output.messages.iter().map(shown).collect();
     let more = match &output.next_cursor {
-        Some(cursor) => format!("\nThere is more: call again with cursor {cursor}"),
+        Some(cursor) => format!("\nThere are more messages: call again with cursor {cursor}"),
         None => String::new(),
     };
     format!("{}{more}", fenced(&shown.join("\n\n")))
