@@ -20,7 +20,7 @@ await withBrowser(async (browser) => {
 
     const other = await open(browser);
     await other.page.goto(launch);
-    await other.page.getByText("This page is not signed in.").waitFor();
+    await other.page.getByText("You are not signed in.").waitFor();
     await other.page.getByText("bethink dashboard").waitFor();
     assert.ok(!other.page.url().includes("launch"), "a token that is used up goes, too");
     assert.equal(await other.page.getByRole("link").count(), 0);
@@ -33,7 +33,7 @@ await withBrowser(async (browser) => {
     for (const address of ["/", "/#/proposals", "/#launch=", `/#launch=${"x".repeat(500)}`, "/#launch=%3Cscript%3E"]) {
       await page.goto("about:blank");
       await page.goto(given.url + address);
-      await page.getByText("This page is not signed in.").waitFor();
+      await page.getByText("You are not signed in.").waitFor();
     }
     // A refused login is a failed request, which browsers put on their console; nothing else may be there.
     assert.deepEqual(faults.filter((fault) => !fault.includes("401") && !fault.includes("422")), []);
@@ -47,7 +47,7 @@ await withBrowser(async (browser) => {
     await page.evaluate(() => {
       location.hash = "#/health";
     });
-    await page.getByText("This page is not signed in.").waitFor();
+    await page.getByText("You are not signed in.").waitFor();
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     await page.goto(await launchUrl());
     await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();

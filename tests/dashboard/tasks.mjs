@@ -42,7 +42,7 @@ await withBrowser(async (browser) => {
   });
 
   await task("see why something is recalled", async (act) => {
-    await act(page.getByRole("link", { name: "Try to recall it by its name" }).click());
+    await act(page.getByRole("link", { name: "Try recalling it by its name" }).click());
     await page.getByText(/Matches .*fence/).waitFor();
   });
 
@@ -83,7 +83,7 @@ await withBrowser(async (browser) => {
     await area.fill(before.replace("green paint", "pink paint"));
     await api("PUT", file("private", "fences"), before.replace("green paint", "grey paint"), "text/markdown");
     await area.press("Control+Enter");
-    await page.getByText("in the same lines").waitFor();
+    await page.getByText("both changes affect the same lines").waitFor();
     const both = await area.inputValue();
     for (const colour of ["pink", "grey"]) assert.ok(both.includes(colour), both);
     await page.getByRole("button", { name: "Use theirs" }).click();
@@ -113,7 +113,7 @@ await withBrowser(async (browser) => {
     assert.match(await area.inputValue(), /Unsaved words/);
     await context.clearCookies();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("This page is not signed in.").waitFor();
+    await page.getByText("You are not signed in.").waitFor();
     await page.goto(await launchUrl());
     await page.getByText("Unsaved text for").waitFor();
     await page.locator(".notice").getByRole("link", { name: "fences" }).click();
@@ -156,7 +156,7 @@ await withBrowser(async (browser) => {
     await area.fill(`${await area.inputValue()}\nTwice a year.\n`);
     await api("DELETE", file("private", "hinges"));
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The memory was deleted while you edited it.").waitFor();
+    await page.getByText("The memory was deleted while you were editing it.").waitFor();
     await page.getByRole("button", { name: "Create it again" }).click();
     await area.waitFor({ state: "detached" });
     assert.match(await api("GET", file("private", "hinges")), /Twice a year/);

@@ -96,7 +96,7 @@ await withBrowser(async (browser) => {
     for (const size of ["1000", "4000"]) {
       await page.getByRole("combobox", { name: "Size of the summary" }).selectOption(size);
       await page.getByRole("button", { name: "Try" }).click();
-      await page.getByRole("button", { name: "Compact like this" }).nth(size === "1000" ? 0 : 1).waitFor();
+      await page.getByRole("button", { name: "Compact with these settings" }).nth(size === "1000" ? 0 : 1).waitFor();
     }
     assert.equal((await api("GET", `/v1/sessions/${given.session}/compactions`)).compactions.length, 1, "a trial changes nothing");
     await page.locator(`a[href*="${given.compaction}"]`).click();
@@ -121,7 +121,7 @@ await withBrowser(async (browser) => {
     await page.getByText("Compaction undone. Prompts contain the messages again.").waitFor();
     await page.getByRole("button", { name: "Undo…" }).waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Redo" }).click();
-    await page.getByText("Compaction made again, with the same summary.").waitFor();
+    await page.getByText("Compaction redone with the same summary.").waitFor();
   });
 
   await step("a compaction is undone in four actions", async () => {

@@ -157,7 +157,7 @@ pub fn warning(
         _ => {
             let missed = hindsight.filter(|h| h.score < LOW)?;
             return Some(format!(
-                "after the previous compaction, the prompt lacked {} of the {} names that were then used: {}",
+                "after the previous compaction, the prompt lacked {} of the {} names that were used later: {}",
                 missed.names - missed.kept,
                 missed.names,
                 listed(&missed.lost)
@@ -175,9 +175,11 @@ fn reason(pressure: Pressure) -> String {
             more => format!("{more} earlier attempts at this compaction were rejected"),
         }
     } else if fixed * 3 > auto {
-        format!("system prompt and tools take {fixed} of {auto} tokens")
+        format!(
+            "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto}"
+        )
     } else {
-        format!("the summary of {summary} tokens does not contain all names in use")
+        format!("the summary ({summary} tokens) does not contain all names in use")
     }
 }
 

@@ -107,7 +107,7 @@ pub enum CompactionFailure {
     #[error("{NOTHING}")]
     Nothing,
     #[error(
-        "system prompt and tools take {fixed} of the {auto} tokens at which compaction starts, so compacting cannot free enough"
+        "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto}, so compacting cannot free enough"
     )]
     NoRoom { fixed: u64, auto: u64 },
     #[error("every attempt was rejected: {}", .0.join("; "))]
@@ -172,7 +172,7 @@ fn attempt(
     }
     if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
         return Err(format!(
-            "the text ends with message {through}, and there is no room for the messages after it"
+            "this summary covers only the messages up to {through}, and there is no room to keep all later messages"
         ));
     }
     let most = tail_limit(room, tail);
@@ -305,7 +305,7 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
     let tail = if kept_from > last {
         "no other messages are left out.".to_owned()
     } else if in_short {
-        format!("messages {kept_from} to {last} follow the summary, the older of them shortened.")
+        format!("messages {kept_from} to {last} follow the summary; the older ones are shortened.")
     } else {
         format!("messages {kept_from} to {last} follow the summary unchanged.")
     };

@@ -173,7 +173,7 @@ impl RestorableText {
         if limit < WORTH_TOKENS || self.kind == RestoredKind::File || self.body.is_empty() {
             return None;
         }
-        let again = self.again.as_deref().unwrap_or("the history has the rest");
+        let again = self.again.as_deref().unwrap_or("the rest is in the history");
         let mut bytes = usize::try_from(limit * 4).unwrap_or(usize::MAX).min(self.body.len());
         loop {
             let head = beginning(&self.body, bytes);
@@ -230,7 +230,7 @@ impl<'a> Selection<'a> {
     /// Names what was not shown, within `limit` tokens.
     fn name_omitted(&mut self, limit: u64) {
         let row = |text: &&RestorableText| {
-            let again = text.again.as_deref().unwrap_or("the history has it");
+            let again = text.again.as_deref().unwrap_or("it is in the history");
             format!("\n- {} {}: {again}", text.kind, text.name)
         };
         let rows: Vec<String> = self.omitted.iter().map(row).collect();

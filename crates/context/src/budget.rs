@@ -64,7 +64,7 @@ pub fn decide(
         });
     let shown: Vec<_> = shown.collect();
     let why = format!(
-        "a result has more than {} characters, or the results of one message have more than {} together",
+        "a result has more than {} characters, or the results of one message have more than {} in total",
         limits.result_chars, limits.results_chars
     );
     let report = stage::report(PromptStage::ToolResultBudget, before, &shown, why);

@@ -39,7 +39,7 @@ fn due(
             in_words(idle / 60_000_000)
         )),
         _ if limits.above > 0 && shown > limits.above => Some(format!(
-            "{shown} tool results that can be obtained again are shown; the limit is {}",
+            "prompts show {shown} tool results that can be obtained again; the limit is {}",
             limits.above
         )),
         _ => None,

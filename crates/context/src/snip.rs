@@ -43,7 +43,7 @@ pub fn decide(
             });
         }
     }
-    let why = "later events made these results worthless".to_owned();
+    let why = "later events superseded these results".to_owned();
     let Some(report) = stage::report(PromptStage::Snip, before, &results, why) else {
         return (Vec::new(), None);
     };

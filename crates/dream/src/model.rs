@@ -61,7 +61,7 @@ pub fn rewritten(
 }
 
 fn take(bench: &mut DreamBench, edit: TopicEdit) {
-    const WHY: &str = "the model's edit, which passed the checks for lost and invented text";
+    const WHY: &str = "a model made this edit, and it passed the checks for lost and invented text";
     match edit {
         TopicEdit::Write { name, text } => {
             let what = if bench.pages().contains_key(&name) { "rewritten" } else { "a new topic" };

@@ -71,8 +71,8 @@ fn update_entries(bench: &mut DreamBench) {
     let half_there = dead >= MANY_DEAD && dead >= bench.pages().len();
     if half_there {
         let text = format!(
-            "{dead} of {links} entries of the index link to topics that do not exist; they are kept, because the directory \
-            may be incomplete: `bethink memory rebuild` drops them"
+            "{dead} of {links} index entries link to topics that do not exist. The entries are kept, because the directory \
+            may be incomplete; to drop them, run `bethink memory rebuild`"
         );
         bench.note(text);
     }
@@ -141,7 +141,7 @@ fn shorten(bench: &mut DreamBench) {
         let Some(page) = bench.pages().get(&name) else { continue };
         if !page.is_own() && index::shown(&new).cut_by.is_none() {
             let text = format!(
-                "the line of {} has {long} characters, more than {INDEX_LINE_CHARS}; please shorten it",
+                "the index line of {} has {long} characters; please shorten it to at most {INDEX_LINE_CHARS}",
                 name.file()
             );
             bench.note(text);

@@ -72,8 +72,8 @@ async fn handover(client: &McpClient, arguments: &JsonObject) -> Result<String, 
     let notes = client.daemon.notes.notes(id).await?;
     Ok(format!(
         "These are the notes of session {id}, up to its message {}. Continue from there. They may be out of date: \
-         check what they say about files and code before you rely on it, and do not repeat work that they call \
-         done.\n{}",
+         check what they say about files and code before you rely on it, and do not repeat work that they describe \
+         as done.\n{}",
         notes.through,
         fenced(&notes.text)
     ))

@@ -134,8 +134,8 @@ fn reminders(sizes: &[(String, u64)], total: u64, budget: &NotesBudget) -> Strin
     let mut text = String::new();
     if total > budget.total {
         text.push_str(&format!(
-            "\nThe notes have {total} tokens; at most {} are allowed. Shorten them now: start with the Worklog \
-             and the results, and shorten Current State and Errors & Corrections last.\n",
+            "\nThe notes have {total} tokens; at most {} are allowed. Shorten them now: start with Worklog \
+             and Key Results, and shorten Current State and Errors & Corrections last.\n",
             budget.total
         ));
     }

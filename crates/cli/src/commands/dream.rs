@@ -133,7 +133,7 @@ mod tests {
                 phase: DreamPhase::Consolidate,
                 file: "one.md".into(),
                 what: "takes over two.md".into(),
-                why: "both say the same thing".into(),
+                why: "both topics say the same thing".into(),
             }],
             notes: vec![DreamNote {
                 phase: DreamPhase::Orient,
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn each_phase_is_shown_even_without_a_step() {
         let expect = "orient       2 topics, 812 bytes\ngather       nothing to do\nconsolidate  one.md: takes over \
-                      two.md\n               both say the same thing\nprune        nothing to do\n";
+                      two.md\n               both topics say the same thing\nprune        nothing to do\n";
         assert_eq!(shown(&phases(&result(), LOOK)), expect);
     }
 

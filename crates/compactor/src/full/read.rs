@@ -30,7 +30,7 @@ impl FullText {
 pub enum FullFault {
     #[error("the answer is {actual} bytes; at most {limit} are allowed")]
     TooLarge { limit: usize, actual: usize },
-    #[error("the answer calls a tool ({markup}), which was forbidden")]
+    #[error("the answer calls a tool ({markup}), which the prompt forbids")]
     ToolCall { markup: String },
     #[error("the answer has neither <summary> nor the nine sections")]
     NoSummary,

@@ -20,7 +20,7 @@ pub struct FullSummarizer<'a> {
 
 /// Percentage of the room for open work that the model's text lacks.
 const OPEN_PERCENT: usize = 10;
-const ADDED: &str = "Added from the session's record:\n";
+const ADDED: &str = "Added from the session's history:\n";
 /// Minimum room for a useful summary, in bytes.
 const MIN_ROOM_BYTES: usize = 200;
 

@@ -26,7 +26,7 @@ impl RestorableText {
             Some(false) => ", which the user did not approve",
             None => "",
         };
-        let heading = format!("The plan as it was before the compaction{answer} ({name}):");
+        let heading = format!("The plan{answer}, as it was before the compaction ({name}):");
         let again = if name.contains('/') {
             format!("read {name}")
         } else {
@@ -50,7 +50,7 @@ impl RestorableText {
             heading.push_str(&format!(" {note}"));
         }
         let body = unread.unwrap_or_default().to_owned();
-        let again = unread.map(|_| "ask for its result".to_owned());
+        let again = unread.map(|_| "ask the agent for its result".to_owned());
         Self { again, ..Self::new(RestoredKind::Agent, name, heading, body) }
     }
 

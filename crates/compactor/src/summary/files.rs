@@ -46,7 +46,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {
         });
         let is_known = groups[place].passages.iter().any(|p| *p.text == *seen.text);
         if !is_known {
-            let text = format!("seen in line {}: {}", seen.line, shorten(&seen.text, LINE_BYTES));
+            let text = format!("seen on line {}: {}", seen.line, shorten(&seen.text, LINE_BYTES));
             let worth = SEEN * freshness(facts, seen.seq);
             groups[place].passages.push(PassageCandidate { text, worth, is_chosen: false });
         }
@@ -161,7 +161,7 @@ pub(super) fn place(request: &SummaryRequest<'_>, room: usize) -> String {
         .branch
         .as_ref()
         .map(|(seq, branch)| format!("On branch {branch} {}.", mark(*seq)));
-    let below = (!root.is_empty()).then(|| format!("Paths are below {root}."));
+    let below = (!root.is_empty()).then(|| format!("Paths are relative to {root}."));
     let lines: Vec<String> = below.into_iter().chain(branch).collect();
     let text = lines.join(" ");
     if text.is_empty() || text.len() > room { String::new() } else { format!("{text}\n") }

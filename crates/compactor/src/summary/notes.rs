@@ -57,7 +57,10 @@ impl Summarizer for NotesSummarizer<'_> {
         let percent = if self.is_only { ONLY_PERCENT } else { NOTES_PERCENT };
         let limit = request.own_bytes * percent / 100;
         if notes.len() > limit {
-            return Err(format!("the notes are {} bytes; the limit here is {limit}", notes.len()));
+            return Err(format!(
+                "the notes are {} bytes; at most {limit} may be used for a summary",
+                notes.len()
+            ));
         }
         Ok(self.write(notes, request))
     }

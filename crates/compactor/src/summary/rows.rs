@@ -18,7 +18,10 @@ use super::tasks::task;
 pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, shown: &HashSet<Seq>) {
     let facts = request.facts;
     if let Some(focus) = request.focus {
-        page.line_or_part(&format!("- Keep above all else: {}", one_line(focus, 600)));
+        page.line_or_part(&format!(
+            "- The user asked that this summary focus on: {}",
+            one_line(focus, 600)
+        ));
     }
     let (first, last) = (facts.user.first(), facts.user.last());
     let bytes = |said: &RecordedStatement, most: usize| {
@@ -87,7 +90,7 @@ pub(super) fn commands(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
         page.line(&format!("- {}", command(found)));
     }
     for (named, place) in planned_commands(request.facts, &lines) {
-        page.line(&format!("- `{named}` has not been run yet; it is named in {place}"));
+        page.line(&format!("- `{named}` is named in {place}, but has not been run yet"));
     }
 }
 
@@ -160,7 +163,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     if let Some(last) = facts.assistant.last() {
         let room = page.left() * if request.is_hidden(last.seq) { 40 } else { 25 } / 100;
         let words = one_line(&plain(&last.text), room);
-        page.line_or_part(&format!("- Last said: {} {words}", mark(last.seq)));
+        page.line_or_part(&format!("- Last said by the assistant: {} {words}", mark(last.seq)));
     }
     let newest = |purpose: CommandPurpose| {
         let all = facts.tools.commands.iter().filter(move |c| c.purpose == purpose);
@@ -189,7 +192,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     }
     if let Some(seq) = request.kept_from {
         page.line(&format!(
-            "- Messages from {seq} on follow in full below and show the newest state."
+            "- Messages from {seq} onward follow the summary in full and show the newest state."
         ));
     }
 }
@@ -230,7 +233,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
         (Some(todo), Some(said)) => {
             let content = one_line(&todo.content, 200);
             page.line(&format!(
-                "- First do what the user last asked, {}; then, if it still applies: {content}",
+                "- First do what the user last asked in {}; then, if it still applies: {content}",
                 mark(said.seq)
             ));
         }
@@ -250,7 +253,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     match asked {
         Some(asked) if answered.is_none() => {
             page.line_or_part(&format!(
-                "- Answer what the user last said: {}",
+                "- Reply to the user's last message: {}",
                 said_by_user(asked)
             ));
         }

@@ -55,7 +55,7 @@ fn list(said: &[&RecordedStatement], limit: usize) -> (String, HashSet<Seq>) {
     if let (Some(first), Some(last)) = (left_out.first(), left_out.last()) {
         let how_many = left_out.len();
         page.line(&format!(
-            "({how_many} long or older user messages between {} and {} are not shown in full; `bethink history --message NUMBER` shows one)",
+            "(long or older user messages that are not shown in full: {how_many}, from {} to {}; `bethink history --message NUMBER` shows a message)",
             mark(*first), mark(*last)
         ));
     }
@@ -93,8 +93,8 @@ mod tests {
     fn messages_are_shown_whole_newest_first_with_a_note_of_the_others() {
         check(1_000, &["one", "two\nlines"], "[2] two\nlines\n[1] one\n");
         let long = "long ".repeat(40);
-        let note = "(1 long or older user messages between [2] and [2] are not shown in full; \
-            `bethink history --message NUMBER` shows one)";
+        let note = "(long or older user messages that are not shown in full: 1, from [2] to [2]; \
+            `bethink history --message NUMBER` shows a message)";
         check(220, &["first", &long, "third"], &format!("[3] third\n[1] first\n{note}\n"));
     }
 

@@ -84,7 +84,12 @@ fn a_falling_fidelity_is_told_with_its_reason() {
     assert!(fell.starts_with("fidelity fell from 0.97 to 0.85: the summary of"), "{fell}");
     assert!(fell.ends_with("a_name"), "{fell}");
     let full = told(0.5, None, None, Pressure { fixed: 9_000, ..roomy }).unwrap();
-    assert!(full.contains("system prompt and tools take 9000 of 20000 tokens"), "{full}");
+    assert!(
+        full.contains(
+            "the system prompt and the tools take 9000 tokens, and compaction starts at 20000"
+        ),
+        "{full}"
+    );
     let tight = told(0.5, None, None, Pressure { refused: 2, ..roomy }).unwrap();
     assert!(tight.contains("2 earlier attempts at this compaction were rejected"), "{tight}");
     let missed = told(0.95, None, Some(0.5), roomy).unwrap();

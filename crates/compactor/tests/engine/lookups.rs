@@ -45,7 +45,7 @@ fn checks_that_a_written_plan_names_are_commands_until_they_are_run() {
     ];
     let summary = summary_of(messages.clone());
     has(&summary, "- `make test` worked in [4]");
-    has(&summary, "- `make lint` has not been run yet; it is named in plan.md");
+    has(&summary, "- `make lint` is named in plan.md, but has not been run yet");
     assert!(!summary.contains("`make test` has not been run"), "{summary}");
     assert!(!summary.contains("`a test` has not"), "{summary}");
     messages.push(call("l", "Bash", &json!({ "command": "make lint" })));

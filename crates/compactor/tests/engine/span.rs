@@ -65,7 +65,7 @@ fn a_span_in_short() {
     - [8] (see the user's reply in [9]) We should keep `tide_now` and put the time into `tide_at`, because callers pass it.
     - [10] Renamed: it is `tide_of` everywhere, and PortalBuoy reads it too.
     Files:
-    Paths are below /proj/src/.
+    Paths are relative to /proj/src/.
     - gauge.rs (edited, read, last [4]):
       fn tide_at(t: Time) {}
     Commands and calls:

@@ -16,7 +16,7 @@ export function addMemory(project: string, signal: AbortSignal): void {
   area.value = draftOf(KEY)?.text ?? "";
   const type = h("select", null, TYPES.map((one) => h("option", { value: one, selected: one === "project" }, one)));
   const scope = h("select", null, SCOPES.map((one) => h("option", { value: one }, SCOPE_WORDS[one])));
-  const name = h("input", { placeholder: "If empty, derived from the text", spellcheck: "false", autocomplete: "off" });
+  const name = h("input", { placeholder: "Derived from the text if left empty", spellcheck: "false", autocomplete: "off" });
   const [preview, problem] = [h("div", { class: "paper", role: "group", "aria-label": "Preview" }), h("div")];
   const draw = later(150, signal, () => fill(preview, area.value.trim() !== "" && prose(area.value, { top: 3 })));
   area.addEventListener("input", () => {

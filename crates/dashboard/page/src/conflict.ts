@@ -40,7 +40,7 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
   const merged = h("button", { type: "button", class: "primary", onclick: () => void resolve({ text: area.value }) }, "Keep the merged text");
   const dialog = modal(`${count(conflict.versions.length, "version")} of ${conflict.name}`, [
     others.map((text, n) => [h("p", { class: "faint" }, `Changes from ${whose(conflict, 0)} to ${whose(conflict, n + 1)}:`), diffView(first, text)]),
-    h("details", { open: draftOf(key) !== null }, h("summary", null, "Merge them yourself"), area, h("div", { class: "buttons start" }, merged)),
+    h("details", { open: draftOf(key) !== null }, h("summary", null, "Merge the versions yourself"), area, h("div", { class: "buttons start" }, merged)),
     problem,
     h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), choices),
   ]);

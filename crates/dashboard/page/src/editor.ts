@@ -90,10 +90,10 @@ export class Editor {
     this.#keep();
     const words =
       current == null
-        ? "The memory was deleted while you edited it. Save to create it again."
+        ? "The memory was deleted while you were editing it. Save to create it again."
         : conflicts === 0
-          ? "The memory changed while you edited it. The text below contains both changes. Check it, then save."
-          : "The memory changed while you edited it, in the same lines. The text below contains both versions of these lines, yours last. Remove what is wrong, then save.";
+          ? "The memory changed while you were editing it. The text below contains both changes. Check it, then save."
+          : "The memory changed while you were editing it, and both changes affect the same lines. The text below contains both versions of these lines, yours last. Remove what is wrong, then save.";
     const side = (title: string, before: string, after: string, use: string) =>
       h("section", null, h("h3", null, title), diffView(before, after), h("button", { type: "button", class: "small", onclick: () => this.#put(after) }, use));
     fill(

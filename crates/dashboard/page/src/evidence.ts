@@ -12,7 +12,7 @@ const MESSAGES = 8;
 
 export function summaryBeside(session: string, context: Context, done: Compaction): HTMLElement {
   const paper = prose(done.summary, { top: 4, message: (seq) => (seq <= done.kept_from_seq ? link(["session", session], { seq }) : null) });
-  const hint = h("p", { class: "faint" }, "Choose “messages” next to a line of the summary to see the messages that it summarizes.");
+  const hint = h("p", { class: "faint" }, "Choose “messages” next to a line of the summary to see the messages that the line summarizes.");
   const place = h("div", { class: "evidence", tabindex: 0, role: "region", "aria-label": "Messages that the line summarizes", "aria-live": "polite" }, hint);
   const path = { id: session, cid: done.id };
   const show = (line: string) =>

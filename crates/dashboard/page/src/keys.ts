@@ -21,7 +21,7 @@ const HELP: readonly [string, string][] = [
   ["Enter", "open the selected item"],
   ["[ ]", "go to the previous or next turn of a session"],
   ["Esc", "close, or go back"],
-  ["k, e, d", "keep, edit or drop the selected candidate, or else the first"],
+  ["k, e, d", "keep, edit or drop the selected candidate, or the first if none is selected"],
   ["e, m, Delete", "edit, move or delete the memory that is shown"],
   ["a", "add a memory"],
   ["r", "reload"],

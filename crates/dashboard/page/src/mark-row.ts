@@ -7,7 +7,7 @@ import { KIND_WORDS } from "./names.ts";
 import { brief, count, share } from "./number.ts";
 import { link } from "./route.ts";
 import { clock } from "./time.ts";
-import type { Mark } from "./track.ts";
+import { type Mark, isRecall } from "./track.ts";
 
 export function markWords(mark: Mark): string {
   if (mark.is === "compaction") return compactionWords(mark.compaction);
@@ -55,14 +55,15 @@ function decidedWords(decided: DecidedView): string {
   const many = decided.seqs?.length ?? 0;
   switch (decided.kind) {
     case "cleared":
-      return `${count(many, "old result")} cleared`;
+      return `${count(many, "old tool result")} cleared`;
     case "snipped":
-      return `${count(many, "superseded result")} left out`;
+      return `${count(many, "superseded tool result")} left out`;
     case "stripped":
-      return "Content that the provider rejected, left out of prompts";
+      return "Content left out of prompts because the provider rejected it";
     case "instructed":
       return `Instructions: ${decided.name ?? ""}`;
     default:
-      return decided.what === "memory" ? (decided.name ? `Recalled: ${decided.name}` : "Changes in the memory") : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
+      if (isRecall(decided)) return `Recalled: ${decided.name ?? ""}`;
+      return decided.what === "memory" ? "Changes to the memory index" : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
   }
 }

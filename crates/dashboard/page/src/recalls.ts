@@ -1,6 +1,7 @@
 // Which memories were added to the prompts of which sessions.
 
 import { type MemoryScope, type Session, client } from "./api.ts";
+import { isRecall } from "./track.ts";
 
 export interface Recalled {
   readonly session: Session;
@@ -19,9 +20,7 @@ export async function recallsOf(sessions: readonly Session[], signal: AbortSigna
   const all = await Promise.all(
     sessions.map(async (session) => {
       const { decisions } = await client.get("/v1/sessions/{id}/decisions", { path: { id: session.id }, signal });
-      return decisions.flatMap(({ kind, what, name, after_seq, at }) =>
-        kind === "attached" && what === "memory" && name ? [{ session, seq: after_seq, at, ...placeOf(name) }] : [],
-      );
+      return decisions.filter(isRecall).map(({ name, after_seq, at }) => ({ session, seq: after_seq, at, ...placeOf(name ?? "") }));
     }),
   );
   return all.flat().sort((a, b) => b.at.localeCompare(a.at));

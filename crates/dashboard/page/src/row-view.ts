@@ -137,7 +137,7 @@ function inserted(stored: HistoryMessage, seq: number, shown: Shown): Child {
   const all = rawText(stored);
   const typed = wordsOf(stored);
   if (all.length - typed.length < 20) return null;
-  const open = h("button", { type: "button", class: "bare fold", "aria-expanded": "false" }, h("span", { class: "sort" }, "whole message, with what the client inserted"));
+  const open = h("button", { type: "button", class: "bare fold", "aria-expanded": "false" }, h("span", { class: "sort" }, "whole message, including what the client inserted"));
   const inside = h("div", { class: "fold-body" });
   opens(open, inside, `inserted ${seq}`, shown, () => long(all, "text"));
   return h("div", { class: "inserted" }, open, inside);

@@ -83,7 +83,7 @@ function handOver(session: Session): void {
   agent.addEventListener("change", show);
   show();
   const dialog = modal("Continue this session with an agent", [
-    h("p", null, "The agent gets the open todos, the notes and the last messages of this session. Run this in a terminal:"),
+    h("p", null, "The agent gets the open todos, the notes and the last messages of this session. Run this command in a terminal:"),
     agent,
     h("pre", { class: "wrap", tabindex: 0 }, command),
     h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close"), h("button", { type: "button", class: "primary", onclick: () => void copy() }, "Copy command")),
@@ -94,7 +94,7 @@ async function remove(session: Session): Promise<void> {
   const children = session.children?.length ?? 0;
   const yes = await ask({
     title: "Delete this session?",
-    text: h("p", null, `“${titleOf(session)}” with ${count(session.messages, "message")}, its notes and todos will be deleted. ${children > 0 ? `The sessions of its ${count(children, "sub-agent")} stay. ` : ""}Memories that were learned from it stay. This cannot be undone; export the session first to keep a copy.`),
+    text: h("p", null, `“${titleOf(session)}” will be deleted, including its ${count(session.messages, "message")}, notes and todos. ${children > 0 ? `The sessions of its sub-agents (${children}) will be kept. ` : ""}Memories that were learned from the session will be kept. This cannot be undone; export the session first to keep a copy.`),
     yes: "Delete session",
     danger: true,
   });

@@ -170,7 +170,7 @@ class Head implements Opened {
     );
     fill(this.#legend, legend(report));
     const warning = report.last_compaction?.warning;
-    fill(this.#notices, [...report.notices, ...(warning ? [`The last compaction: ${warning}`] : [])].map((notice) => h("p", { class: "notice" }, notice)));
+    fill(this.#notices, [...report.notices, ...(warning ? [`Last compaction: ${warning}`] : [])].map((notice) => h("p", { class: "notice" }, notice)));
     const session = this.#session;
     if (session) this.#describe(session);
   }

@@ -117,5 +117,5 @@ function lineCount(value: string): number {
 
 function lines(value: string): string {
   const many = lineCount(value);
-  return many === 0 ? "nothing" : `${many} ${many === 1 ? "line" : "lines"}`;
+  return `${many} ${many === 1 ? "line" : "lines"}`;
 }

@@ -14,6 +14,11 @@ const SHOWN = new Set(["attached", "instructed", "cleared", "snipped", "stripped
 
 type Placed = PlacedMark<Mark>;
 
+/** Whether a memory was added to a prompt. Its name is its scope and its name; changes to the index are named `MEMORY.md`. */
+export function isRecall({ kind, what, name }: DecidedView): boolean {
+  return kind === "attached" && what === "memory" && (name ?? "").includes("/");
+}
+
 export class Track {
   readonly lastSeq: number;
   readonly #compactions: readonly Compaction[];
@@ -54,7 +59,7 @@ export class Track {
   words(): string {
     const cuts = this.#compactions.filter((done) => !done.undone_at).length;
     const spans = this.#collapses.filter((span) => span.state === "committed").length;
-    const recalled = this.#decided.filter((one) => one.what === "memory" && one.name).length;
+    const recalled = this.#decided.filter(isRecall).length;
     const parts = [count(this.lastSeq, "message"), recalled > 0 ? count(recalled, "recalled memory", "recalled memories") : "", cuts > 0 ? count(cuts, "compaction") : "", spans > 0 ? count(spans, "collapsed span") : ""];
     return parts.filter((part) => part !== "").join(", ");
   }

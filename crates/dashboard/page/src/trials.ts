@@ -20,7 +20,7 @@ interface Wanted {
 }
 
 const LEVELS: readonly [string, string][] = [
-  ["", "the first that works"],
+  ["", "the first level that works"],
   ["embedded", "without a model"],
   ["session_memory", "from the notes"],
   ["full", "by a model"],
@@ -63,7 +63,7 @@ export function trials(session: string, context: Context, done: (made: Compactio
       say(wordsOf(error), true);
     }
   };
-  return h("section", { class: "trials", "aria-label": "Try a compaction" }, h("h2", null, "Try a compaction"), h("p", { class: "faint" }, "A trial does not change the session. It shows what a compaction would free, and which names the prompt would lose. A trial by a model costs as much as the compaction."), form, status, table);
+  return h("section", { class: "trials", "aria-label": "Try a compaction" }, h("h2", null, "Try a compaction"), h("p", { class: "faint" }, "A trial does not change the session. It shows how many tokens a compaction would free, and which names would be missing from the prompt. A trial with a model costs as much as the compaction itself."), form, status, table);
 }
 
 function compact(id: string, wanted: Wanted, dry_run: boolean, signal: AbortSignal): Promise<Compaction> {
@@ -93,7 +93,7 @@ function trialRow(tried: Compaction, cost: string, make: () => void): HTMLElemen
     h("td", null, share(tried.fidelity)),
     h("td", null, lostWords),
     h("td", null, cost),
-    h("td", null, h("button", { type: "button", onclick: make }, "Compact like this")),
+    h("td", null, h("button", { type: "button", onclick: make }, "Compact with these settings")),
   );
 }
 

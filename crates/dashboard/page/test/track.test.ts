@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { markWords } from "../src/mark-row.ts";
 import { answeredIds } from "../src/message.ts";
 import { wordsOf } from "../src/row-view.ts";
 import { Track } from "../src/track.ts";
@@ -39,6 +40,13 @@ test("what a prompt was told stands where it was told", () => {
   assert.deepEqual(names(track), ["2 decided", "2 compaction"]);
   assert.deepEqual([track.shortens(1), track.shortens(2)], [true, false]);
   assert.equal(track.words(), "3 messages, 1 recalled memory, 1 compaction");
+});
+
+test("a change to the memory index is not a recalled memory", () => {
+  const decided = ["private/fog", "MEMORY.md"].map((name) => ({ after_seq: 1, at: "", kind: "attached", what: "memory", name }));
+  const track = new Track(1, [], [], decided);
+  assert.deepEqual(track.placed.map(({ mark }) => markWords(mark)), ["Recalled: private/fog", "Changes to the memory index"]);
+  assert.equal(track.words(), "1 message, 1 recalled memory");
 });
 
 test("a mark beyond the messages waits for them", () => {

@@ -15,8 +15,8 @@ use crate::text::is_code;
 pub(super) fn add_dates(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(text) = bench.pages().get(&name).and_then(with_dates) else { continue };
-        let why = "words such as \"yesterday\" are only right for a day";
-        bench.write(&name, text, "added dates after relative days", why);
+        let why = "such words are correct only on the day they were written";
+        bench.write(&name, text, "added dates after words such as \"yesterday\"", why);
     }
 }
 

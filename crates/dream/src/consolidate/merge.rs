@@ -178,9 +178,9 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     if into.is_own() {
         let text = joined(&into, &from);
         let what = format!("added the content of {}", goes.file());
-        bench.write(kept, text, &what, "both say the same thing");
+        bench.write(kept, text, &what, "both topics say the same thing");
     }
-    let why = format!("{} contains all of it", kept.file());
+    let why = format!("{} contains all of its content", kept.file());
     bench.remove(goes, &format!("merged into {}", kept.file()), &why);
     let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
     for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {

@@ -23,10 +23,10 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
             [line] => format!("removed a repeated line: {}", quoted(line)),
             lines => format!("removed {} repeated lines", lines.len()),
         };
-        let why = "the same line is above, under the same heading";
+        let why = "the same line appears earlier, under the same heading";
         bench.write(&name, text, &what, why);
         for line in lines {
-            let why = "the same text is above";
+            let why = "the same text appears earlier";
             bench.dropped(name.file(), line.trim(), why);
         }
     }

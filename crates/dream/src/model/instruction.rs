@@ -70,7 +70,7 @@ fn others(copy: &BTreeMap<DirectoryFile, String>, shown: &[DirectoryFile]) -> St
     if rows.is_empty() {
         rows
     } else {
-        format!("Other files, which are not shown and which you must not write:\n\n{rows}")
+        format!("Other files, whose text is not shown and which you must not write:\n\n{rows}")
     }
 }
 

@@ -156,7 +156,11 @@ fn merged(
         return Err("is linked from another topic, so it must not be removed".to_owned());
     }
     match lost(page, |sentence| target.holds(sentence, page.is_own())).first() {
-        Some(sentence) => Err(format!("{} does not contain {:?}", into.file(), quoted(sentence))),
+        Some(sentence) => Err(format!(
+            "would be merged into {}, which does not contain {:?}",
+            into.file(),
+            quoted(sentence)
+        )),
         None => Ok(TopicEdit::Merge { name: name.clone(), into }),
     }
 }
@@ -258,7 +262,7 @@ fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<Refu
         };
         let whole = lost(page, holds).is_empty();
         if !whole {
-            refused.push(edit.refused("depends on another edit, which was refused"));
+            refused.push(edit.refused("depends on another edit that was refused"));
         }
         whole
     });

@@ -54,7 +54,11 @@ fn two_topics_are_merged_by_a_model() {
 fn nothing_goes_without_being_merged() {
     check_refused(&two(), &[("friday", "")], "would be emptied");
     check_refused(&two(), &[("friday", "---\nname: x\n---\n")], "would be emptied");
-    check_refused(&two(), &[("friday", "Merged into berlin")], "berlin.md does not contain");
+    check_refused(
+        &two(),
+        &[("friday", "Merged into berlin")],
+        "would be merged into berlin.md, which does not contain",
+    );
     check_refused(&two(), &[("friday", "Merged into friday")], "into itself");
     check_refused(&two(), &[("friday", "Merged into nowhere")], "does not exist");
     check_refused(

@@ -81,7 +81,7 @@ pub enum RefusedWrite {
     #[error("only topics can be written")]
     NoTopic,
     #[error(
-        "on some systems, this name is the same as that of the existing topic {0:?}; change that topic instead"
+        "on some file systems, this name is the same as that of the existing topic {0:?}; change that topic instead"
     )]
     Twin(String),
 }

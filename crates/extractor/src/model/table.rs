@@ -47,8 +47,9 @@ impl Table {
             FileCall::List { path } => Allowed::List { below: self.below(path)?, pattern: None },
             FileCall::Shell { command } => {
                 let Listing { path, pattern } = listing::parse(&command)?;
-                let path =
-                    path.ok_or_else(|| format!("the directory is missing; use `ls {}`", self.dir))?;
+                let path = path.ok_or_else(|| {
+                    format!("the command has no directory; use `ls {}`", self.dir)
+                })?;
                 let pattern = pattern.map(|name| format!("**/{name}"));
                 Allowed::List { below: self.below(Some(path))?, pattern }
             }

@@ -91,9 +91,9 @@ async fn newest(client: &McpClient, session: SessionId) -> Result<Uuid, ServiceE
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
         ServiceError::not_found(
-            "no compaction is in effect in this session; to expand a collapsed span, give its id",
+            "no compaction is in effect in this session; to expand a collapsed span, pass its ID as `id`",
         )
-        .hint("use search_history to find its messages")
+        .hint("use `search_history` to find the session's messages")
     })
 }
 
@@ -101,7 +101,7 @@ fn either(refusal: ServiceError, id: Uuid) -> ServiceError {
     match refusal.kind {
         ErrorKind::NotFound => {
             ServiceError::not_found(format!("the session has no compaction or collapsed span {id}"))
-                .hint("omit id to use the newest compaction")
+                .hint("omit `id` to use the newest compaction")
         }
         _ => refusal,
     }
@@ -140,7 +140,7 @@ fn text(output: &ExpandOutput) -> String {
     }
     let shown: Vec<String> = output.messages.iter().map(shown).collect();
     let more = match &output.next_cursor {
-        Some(cursor) => format!("\nThere is more: call again with cursor {cursor}"),
+        Some(cursor) => format!("\nThere are more messages: call again with cursor {cursor}"),
         None => String::new(),
     };
     format!("{}{more}", fenced(&shown.join("\n\n")))

@@ -111,7 +111,9 @@ pub(crate) fn text(found: &api::RecallAnswer) -> String {
 fn shown(memory: &api::RecalledMemory) -> String {
     let kind = memory.kind.as_ref().map_or_else(String::new, |kind| format!("{kind}, "));
     let rest = match memory.truncated {
-        true => format!("\nThis is the beginning; the whole text is in {}", line(&memory.path)),
+        true => {
+            format!("\nThis is only the beginning; the whole text is in {}", line(&memory.path))
+        }
         false => String::new(),
     };
     let mut around = String::new();
@@ -121,7 +123,7 @@ fn shown(memory: &api::RecalledMemory) -> String {
     if !memory.versions.is_empty() {
         let names: Vec<String> = memory.versions.iter().map(|name| line(name)).collect();
         around.push_str(&format!(
-            "\nTwo people changed this memory, and the versions are not merged yet. Other version: {}. Compare them, \
+            "\nTwo people changed this memory, and the versions are not merged yet. Other versions: {}. Compare them, \
              and ask the user which one is right.",
             names.join(", ")
         ));

@@ -65,7 +65,7 @@ pub(crate) fn described() -> Tool {
         "todos",
         "Todos",
         Effect::Replaces,
-        "Read a session's todo list, or replace it. It survives compactions.",
+        "Read a session's todo list, or replace it. The list survives compactions.",
     )
 }
 

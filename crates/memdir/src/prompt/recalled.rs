@@ -52,8 +52,8 @@ pub fn recalled(memory: &RecalledText<'_>) -> String {
     let kind = topic.header.kind.map_or_else(String::new, |kind| format!("{kind}, "));
     let scope = match memory.scope {
         Scope::Private => "private",
-        Scope::Team => "the team's",
-        Scope::Person => "the user's own",
+        Scope::Team => "team",
+        Scope::Person => "about the user",
     };
     let when = age(memory.modified, memory.now);
     let path = guarded_line(memory.path);

@@ -32,7 +32,7 @@ pub(super) fn errors(page: &NotesContext<'_>) -> Vec<NotesRow> {
     }
     for said in page.facts.user.iter().filter(|said| said.kind == SaidKind::Correction) {
         if !said.is_interruption() {
-            let text = format!("The user corrected: {}", quoted(said, SAID_BYTES));
+            let text = format!("The user's correction: {}", quoted(said, SAID_BYTES));
             rows.push((said.seq, page.row("correction", said.seq, &text, 400)));
         }
     }
@@ -53,10 +53,15 @@ fn is_lesson(failure: &ToolFailure) -> bool {
 fn after(failure: &ToolFailure) -> (String, u32) {
     match (failure.fixed, failure.gone) {
         (Some(fixed), _) => (format!("the same call succeeded in {}", mark(fixed)), 50),
-        (None, Some(gone)) => (format!("no longer reported in {}", mark(gone)), 100),
-        (None, None) if failure.edits.is_empty() => ("has not succeeded since".to_owned(), 250),
+        (None, Some(gone)) => (format!("it was no longer reported in {}", mark(gone)), 100),
+        (None, None) if failure.edits.is_empty() => {
+            ("it has not succeeded since".to_owned(), 250)
+        }
         (None, None) => (
-            format!("{} changed since then, but the same call has not succeeded", changed(failure)),
+            format!(
+                "{} changed since then, but the call still has not succeeded",
+                changed(failure)
+            ),
             300,
         ),
     }

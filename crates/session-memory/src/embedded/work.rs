@@ -35,11 +35,11 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
         |said: &&RecordedStatement| said.kind != SaidKind::Handover && !said.is_interruption();
     if let Some(said) = facts.user.iter().rev().find(is_own) {
         let what = match said.kind {
-            SaidKind::Answer => "answered last",
-            SaidKind::Correction => "corrected last",
-            _ => "asked last",
+            SaidKind::Answer => "last answer",
+            SaidKind::Correction => "last correction",
+            _ => "last request",
         };
-        let text = format!("{} The user {what}: {}", mark(said.seq), quoted(said, ASKED_BYTES));
+        let text = format!("{} The user's {what}: {}", mark(said.seq), quoted(said, ASKED_BYTES));
         rows.push(NotesRow::item("asked", &text, 1_000));
     }
     rows.extend(todos(page));
@@ -78,7 +78,7 @@ fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
             format!("Next: the user interrupted in {}; wait for the user", mark(asked.seq))
         }
         (Some(said), None) => format!(
-            "Next: nothing is open; the assistant answered in {}; wait for the user",
+            "Next: no task is open; the assistant answered in {}; wait for the user",
             mark(said.seq)
         ),
         (_, Some(todo)) => format!("Next: continue with “{}”", clip(&todo.content, STEP_BYTES)),

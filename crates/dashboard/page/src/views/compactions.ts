@@ -105,7 +105,7 @@ function changeButton(opened: Opened, done: Compaction, newest: string | undefin
   const undo = async () => {
     const yes = await ask({
       title: "Undo this compaction?",
-      text: h("p", null, `Prompts will contain messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)} again: about ${brief(Math.max(0, done.tokens_before - done.tokens_after))} more tokens. The session will not be compacted automatically until the window is full.`),
+      text: h("p", null, `Prompts will contain messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)} again: about ${brief(Math.max(0, done.tokens_before - done.tokens_after))} more tokens. The session will not be compacted automatically until the context window is full.`),
       yes: "Undo compaction",
       danger: true,
     });
@@ -125,7 +125,7 @@ function redoButton(opened: Opened, done: Compaction, again: () => void): Child 
   const redo = async () => {
     try {
       const made = await client.post("/v1/sessions/{id}/compactions/{cid}/redo", { path: { id: opened.id, cid: done.id } });
-      say("Compaction made again, with the same summary.");
+      say("Compaction redone with the same summary.");
       // The view of the undone one would show nothing new.
       location.hash = link(["session", opened.id, "compactions", made.id]);
     } catch (error) {
@@ -143,8 +143,8 @@ function kept(opened: Opened, done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Kept"),
-    h("p", null, "Message ", h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " and all later ones."),
-    h("p", { class: "faint" }, `${count(many, "message")} so far. ${count(done.covers.last_seq - done.covers.first_seq + 1, "earlier message")} summarized. The history still has all of them.`),
+    h("p", null, "Message ", h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " and all later messages."),
+    h("p", { class: "faint" }, `${count(many, "message")} so far. Summarized: ${count(done.covers.last_seq - done.covers.first_seq + 1, "earlier message")}. The history still contains all messages.`),
   );
 }
 
@@ -167,10 +167,10 @@ function lost(done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Lost"),
-    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, ids), the prompt still contains ${whole(kept)}: `, fidelityBadge(done)),
+    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, IDs), the prompt still contains ${whole(kept)}: `, fidelityBadge(done)),
     namesOf(lost, "Most important missing names:"),
     hindsight && h("p", null, `Since then, the session used ${count(hindsight.names, "name")} again. The prompt still contained ${whole(hindsight.kept)} of them (${share(hindsight.score)}).`),
-    hindsight && namesOf(hindsight.lost, "Used again, but missing:"),
+    hindsight && namesOf(hindsight.lost, "Used again, but missing from the prompt:"),
   );
 }
 

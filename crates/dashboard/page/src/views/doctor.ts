@@ -16,7 +16,7 @@ const STATES: Readonly<Record<string, [string, string]>> = {
   broken: ["unusable", "bad"],
 };
 
-const SCOPES: Readonly<Record<string, string>> = { private: "Private", team: "Team", person: "Your own, for all projects" };
+const SCOPES: Readonly<Record<string, string>> = { private: "Private", team: "Team", person: "Personal, for all projects" };
 
 export async function doctor(main: HTMLElement, context: Context): Promise<void> {
   const [daemon, model, lint] = [h("section"), h("section"), h("div")];
@@ -52,8 +52,8 @@ function modelState(model: ModelState): Child {
     ["Model", model.name ?? (model.provider === "none" ? "none" : "the session's own model")],
     ["Model for notes and recall", model.small_name],
     ["bethink sends parts of sessions to", model.origin ?? "nobody"],
-    ["Summaries", model.summary === "model" ? "by the model" : "by rules"],
-    ["Notes", model.notes === "model" ? "by the model" : "by rules"],
+    ["Summaries", model.summary === "model" ? "by the model" : "by the built-in algorithm"],
+    ["Notes", model.notes === "model" ? "by the model" : "by the built-in algorithm"],
     ["API key from", model.key && `${model.key.from}${model.key.present === false ? ", which is not set" : ""}`],
   ];
   return [

@@ -63,7 +63,7 @@ async function readRecalls(sessions: readonly Session[], signal: AbortSignal): P
 function recalls(all: readonly Recalled[], signal: AbortSignal): Child {
   const shown = all.slice(0, ROWS);
   return [
-    h("h2", null, "Recalled, last 24 hours", all.length > 0 && ` (${all.length})`),
+    h("h2", null, "Recalled in the last 24 hours", all.length > 0 && ` (${all.length})`),
     all.length === 0
       ? h("p", { class: "faint" }, "No memory was added to a prompt. ", h("a", { href: link(["recall"]) }, "See what would be recalled for a question"), ".")
       : h("ul", { class: "plain lines" }, shown.map((one) => recallRow(one, shown, signal))),
@@ -84,7 +84,7 @@ async function showUse(one: Recalled, all: readonly Recalled[], place: HTMLEleme
   const others = all.filter((other) => other !== one && other.session.id === one.session.id && other.name !== one.name);
   const used = await usedIn(one, await Promise.all(others.map((other) => textOf(other, signal))), signal);
   if (used === null) place.textContent = "No answer yet.";
-  else if (used.length === 0) place.textContent = "The answers contain no name that only this memory provided.";
+  else if (used.length === 0) place.textContent = "The answers contain no names that came only from this memory.";
   else fill(place, badge("used", "good"), " The answers contain ", used.map((word, n) => [n > 0 && ", ", h("code", null, word)]));
 }
 
@@ -106,7 +106,7 @@ async function readLearned(projects: readonly string[], signal: AbortSignal): Pr
 
 function learnedToday(all: readonly Learned[]): Child {
   return [
-    h("h2", null, "New or changed memories, last 24 hours", all.length > 0 && ` (${all.length})`),
+    h("h2", null, "New or changed memories in the last 24 hours", all.length > 0 && ` (${all.length})`),
     all.length === 0
       ? h("p", { class: "faint" }, "None. ", h("a", { href: link(["memories"], { add: 1 }) }, "Add one"), ".")
       : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map(({ memory, project }) => h("li", null, h("a", { href: addressOf({ project, scope: memory.scope, name: memory.name }) }, memory.name), h("span", { class: "faint", dir: "auto" }, ` ${memory.description ?? ""} `), time(memory.modified)))),
@@ -139,9 +139,9 @@ function proposalList(open: readonly Proposal[]): Child {
 }
 
 const BLOCKED: Readonly<Record<"here" | "incoming" | "history", string>> = {
-  here: "is blocked: the team does not get it through bethink",
+  here: "is blocked, so bethink does not share it with the team",
   incoming: "was not pulled from the team",
-  history: "is in a commit, so nothing is pushed to the team",
+  history: "contains a secret in an unpushed commit, so nothing is pushed to the team",
 };
 
 interface Problems {
@@ -217,6 +217,6 @@ function firstRun(): Child {
     { class: "first-run" },
     h("p", { class: "lead" }, "No sessions yet. Run these commands in a terminal:"),
     h("ol", null, COMMANDS.map(([command, what]) => h("li", null, h("p", null, what), h("div", { class: "command" }, h("code", null, command), h("button", { type: "button", class: "small", "aria-label": `Copy ${command}`, onclick: () => void copy(command) }, "Copy"))))),
-    h("p", { class: "faint" }, "Then work with your agent as usual. If bethink can read its sessions, they appear here while it works."),
+    h("p", { class: "faint" }, "Then work with your agent as usual. Sessions that bethink can read appear here while the agent works."),
   );
 }

@@ -67,5 +67,5 @@ function show(opened: Opened, notes: Notes, again: () => void): Child {
 function age(opened: Opened, notes: Notes, behind: number): Child {
   if (notes.through === 0) return "No notes yet. This is the empty template.";
   const to = h("a", { href: link(["session", opened.id], { seq: notes.through }) }, `message ${whole(notes.through)}`);
-  return ["Covers the session up to ", to, behind > 0 ? "" : " (the newest)", notes.at && [", sent ", time(notes.at, true)], behind > 0 ? `; ${count(behind, "newer message")}.` : "."];
+  return ["Covers the session up to ", to, behind > 0 ? "" : " (the newest)", notes.at && [", sent ", time(notes.at, true)], behind > 0 ? `. Not covered yet: ${count(behind, "newer message")}.` : "."];
 }

@@ -29,7 +29,7 @@ export async function proposals(main: HTMLElement, context: Context): Promise<vo
 }
 
 function show(all: readonly Proposal[], context: Context, again: () => void): Child {
-  if (all.length === 0) return empty("No proposals to review.", "Memories that you, an agent or bethink's background jobs propose for the team appear here.");
+  if (all.length === 0) return empty("No proposals to review.", "Memories that you, an agent or bethink's background jobs propose to the team appear here.");
   const open = all.filter((proposal) => proposal.state === "open").length;
   return [h("p", { class: "faint sum" }, `${count(open, "proposal")} to review`), h("div", { class: "proposals" }, all.map((proposal, n) => card(proposal, context, again, n < OPENED)))];
 }
@@ -89,7 +89,7 @@ function decide(proposal: Proposal, again: () => void): HTMLElement {
       h("button", { type: "button", class: "danger", onclick: () => void confirmReplace() }, "Replace the current version…"),
     );
   const confirmReplace = async () => {
-    const text = h("p", null, "The topic has changed since this was proposed. The changes above are relative to the current version. The history keeps both.");
+    const text = h("p", null, "The topic has changed since this was proposed. The changes shown are relative to the current version. The history keeps both versions.");
     if (await ask({ title: "Replace the current version?", text, yes: "Approve", danger: true })) await approve(true);
   };
   const confirmReject = async () => {

@@ -2,7 +2,7 @@
 
 import { type RecallAnswer, type RecalledMemory, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
-import { count, share } from "../number.ts";
+import { count, share, whole } from "../number.ts";
 import { chooser } from "../project.ts";
 import { prose } from "../prose.ts";
 import { link, replace } from "../route.ts";
@@ -31,7 +31,7 @@ export async function recall(main: HTMLElement, context: Context): Promise<void>
 
 function show(answer: RecallAnswer, project: string): Child {
   const by = answer.strategy === "model" ? "chosen by a model" : "chosen by the built-in algorithm";
-  const sum = h("p", { class: "faint sum" }, `${count(answer.memories.length, "memory", "memories")} of ${count(answer.searched, "topic")}, ${by}`);
+  const sum = h("p", { class: "faint sum" }, `${whole(answer.memories.length)} of ${count(answer.searched, "memory", "memories")}, ${by}`);
   if (answer.memories.length === 0) return [sum, empty("No matching memories.", "Nothing would be added to the prompt. Words in a memory's name and description count most.")];
   return [sum, h("ol", { class: "recalled" }, answer.memories.map((memory) => item(memory, project)))];
 }

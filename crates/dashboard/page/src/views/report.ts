@@ -29,7 +29,7 @@ const CHANGES: Readonly<Record<PromptChange, string>> = {
   compaction: "the session was compacted, or a compaction was undone",
   collapse: "old messages were collapsed",
   microcompact: "old tool results were cleared",
-  snip: "worthless tool results were left out",
+  snip: "superseded tool results were left out",
   history: "parts of an earlier message arrived late",
   idle: "the session was idle for longer than the cache lasts",
   unknown: "the cause is unknown",
@@ -39,7 +39,7 @@ export async function report(main: HTMLElement, context: Context): Promise<void>
   const opened = await openSession(main, context, "report");
   if (!opened) return;
   const [live, free, cost] = [h("div"), h("div"), h("div")];
-  opened.body.append(live, h("section", null, h("h2", null, "What a compaction would free"), free), h("section", null, h("h2", null, "Tokens of the session"), cost));
+  opened.body.append(live, h("section", null, h("h2", null, "What a compaction would free"), free), h("section", null, h("h2", null, "Tokens used by the session"), cost));
   opened.onReport((report) => fill(live, show(report)));
   const id = opened.id;
   const draw = () => {
@@ -81,7 +81,7 @@ function freeing(id: string, found: Compaction | string): Child {
   if (typeof found === "string") return h("p", { class: "faint" }, found);
   const freed = Math.max(0, found.tokens_before - found.tokens_after);
   const names = found.fidelity_detail;
-  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and the prompt would still contain ${whole(names.kept)} of ${count(names.names, "name")} in use (files, functions, errors, ids). `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
+  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and the prompt would still contain ${whole(names.kept)} of ${count(names.names, "name")} in use (files, functions, errors, IDs). `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
 }
 
 interface Cost {
@@ -121,13 +121,13 @@ function promptCache(report: ContextReport, { breaks, last }: CacheReport): Chil
   const rows: [string, Child][] = [];
   if (breaks > 0) rows.push(["Unexpected cache misses", whole(breaks)]);
   if (report.changed_by) rows.push(["Why the prompt differs from the previous one", CHANGES[report.changed_by]]);
-  if (last && !last.expected) rows.push(["Last cache miss", [`${CHANGES[last.cause]}; ${brief(last.read_before)} → ${brief(last.read_now)} tokens, `, time(last.at, true)]]);
+  if (last && !last.expected) rows.push(["Last cache miss", [`${CHANGES[last.cause]}; ${brief(last.read_before)} → ${brief(last.read_now)} tokens from the cache, `, time(last.at, true)]]);
   return rows.length > 0 && h("section", null, h("h2", null, "Prompt cache"), facts(rows));
 }
 
 function estimates({ scale, turns, error }: TokenEstimate): Child {
   if (error == null || error < LARGE_ERROR) return null;
-  return h("section", null, h("h2", null, "Token counts"), h("p", null, `The counts are estimates: off by ${share(error)} on average over ${count(turns, "turn")}, with a correction factor of ${scale.toFixed(2)}.`));
+  return h("section", null, h("h2", null, "Token counts"), h("p", null, `The counts are estimates. Over ${count(turns, "turn")}, they were off by ${share(error)} on average. The correction factor is ${scale.toFixed(2)}.`));
 }
 
 function stage(stage: StageReport): HTMLElement {
@@ -136,7 +136,7 @@ function stage(stage: StageReport): HTMLElement {
     "details",
     { class: "stage" },
     h("summary", null, h("span", null, STAGES[stage.stage] ?? stage.stage), h("span", { class: "faint" }, ` ${brief(freed)} tokens freed, ${stage.why}`)),
-    h("p", { class: "faint" }, `${whole(stage.tokens_before)} → ${whole(stage.tokens_after)} tokens; ${whole(stage.touched.length)} changed`),
+    h("p", { class: "faint" }, `${whole(stage.tokens_before)} → ${whole(stage.tokens_after)} tokens; items changed: ${whole(stage.touched.length)}`),
     h("ul", { class: "names" }, stage.touched.map((what) => h("li", null, h("code", null, what)))),
   );
 }

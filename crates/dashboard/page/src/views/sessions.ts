@@ -119,12 +119,12 @@ class SessionsView {
 
   #show(restart: boolean): void {
     const some = this.#sessions.length;
-    this.#note.textContent = some === 0 ? "" : `${count(some, "session")}${this.#cursor ? " and more" : ""}`;
+    this.#note.textContent = some === 0 ? "" : `${this.#cursor ? "More than " : ""}${count(some, "session")}`;
     this.#list.count = some;
     if (restart) this.#list.refresh();
     if (some > 0) show(this.#place, this.#list.node);
     else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages, if any, are listed below."));
-    else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. To import earlier ones, run `bethink import`."));
+    else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. To import earlier sessions, run `bethink import`."));
   }
 
   #near(first: number, last: number): void {

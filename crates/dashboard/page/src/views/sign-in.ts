@@ -12,11 +12,11 @@ export function showSignIn(root: HTMLElement, error?: unknown): void {
       "main",
       { class: "sign-in" },
       h("h1", { tabindex: -1 }, "bethink"),
-      h("p", { class: "lead" }, failed ? "The daemon is not available." : "This page is not signed in."),
+      h("p", { class: "lead" }, failed ? "The daemon is not available." : "You are not signed in."),
       failed && h("p", null, error.message),
       h("p", null, "Run this command in a terminal. It opens the dashboard in a new tab:"),
       h("pre", { tabindex: 0 }, "bethink dashboard"),
-      h("p", { class: "faint" }, "A login address works once, in one tab. The login ends when the daemon stops."),
+      h("p", { class: "faint" }, "Each login link works only once, in one tab. The login ends when the daemon stops."),
     ),
   );
   root.querySelector<HTMLElement>("h1")?.focus();
