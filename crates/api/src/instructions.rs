@@ -44,8 +44,8 @@ pub struct InstructionFile {
     pub kind: InstructionKind,
     /// The reason, in words.
     pub why: String,
-    /// Loaded because the agent read or changed a file that the instructions apply to. They are at the end of the
-    /// prompt until the next compaction.
+    /// Loaded because the agent read or changed a file that the instructions apply to. Such instructions are at the end of
+    /// the prompt until the next compaction.
     #[serde(default)]
     pub touched: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! OpenAPI descriptions of JSON that the Rust types store as raw text.
 //!
-//! All of them allow more fields: the daemon stores fields that it does not know, because providers add some.
+//! All of them allow more fields: the daemon stores fields that it does not know, because providers add new ones.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

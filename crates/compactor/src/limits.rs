@@ -48,11 +48,11 @@ pub const MIN_FREED_PERCENT: u64 = 5;
 /// Percentage of the room under `auto` for the kept tail. In recorded sessions, a tail of twice this size did not help to
 /// answer more questions, and made prompts more expensive.
 pub const TAIL_PERCENT: u64 = 20;
-/// Maximum percentage for a tail that cannot be as small, because its newest round is large. Notes that leave a larger
+/// Maximum percentage for a tail that cannot be that small because its newest round is large. Notes that leave a larger
 /// tail are not used if another level can write the summary: the next compaction would follow soon.
 pub const TAIL_MAX_PERCENT: u64 = 32;
 pub const SUMMARY_PERCENT: u64 = 25;
-/// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
+/// Maximum percentage of the room under `auto` that a view with restored texts fills, so that the next compaction is not
 /// due at once.
 pub const FILLED_PERCENT: u64 = 80;
 /// Maximum percentage of the room under `auto` for the user's words.
@@ -81,7 +81,7 @@ pub fn restored_tokens(room: u64) -> u64 {
     room * (RESTORED_PERCENT + extra) / 100
 }
 
-/// Minimum room under `auto` after system and tools, in tokens. With less, no compaction can help.
+/// Minimum room that the system prompt and tools leave under `auto`, in tokens. With less, no compaction can help.
 pub const MIN_ROOM: u64 = 1_500;
 
 /// Maximum size of a model's answer with its draft, in bytes: several times the size of a usual one.

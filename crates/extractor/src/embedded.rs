@@ -90,7 +90,7 @@ pub struct Extraction {
     pub forget: Vec<(Seq, String)>,
 }
 
-/// Finds what the statements teach that no topic says yet.
+/// Finds what the statements teach and no topic says yet.
 pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     let Teachings { taught, forget, declined } = taught_by(lookup.said);
     let mut extractor = Extractor::new(lookup);

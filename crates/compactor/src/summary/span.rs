@@ -22,7 +22,7 @@ pub struct SpanRequest {
     pub id: CollapseId,
     /// The span's messages, oldest first.
     pub messages: Vec<Arc<Message>>,
-    /// Some messages after it, which show whether a failure in it was fixed.
+    /// Some messages after the span, which show whether a failure in the span was fixed.
     pub after: Vec<Arc<Message>>,
     pub max_bytes: usize,
     pub hints: Hints,
@@ -110,7 +110,7 @@ fn words(facts: &Facts, limit: usize) -> String {
     titled("The user said:", page.finish())
 }
 
-/// Returns the size limit for each item with which all of them fit in `room`.
+/// Returns the size limit per item at which all items fit in `room`.
 fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut lengths: Vec<usize> = lengths.collect();
     lengths.sort_unstable();
