@@ -1,4 +1,4 @@
-//! The agents whose transcripts can be read, and where they keep them.
+//! The agents whose transcripts bethink can read, and where these are stored.
 
 use std::path::{Path, PathBuf};
 

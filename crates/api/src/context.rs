@@ -231,7 +231,7 @@ pub struct CacheFall {
     /// Tokens read from the cache by this prompt.
     pub read_now: u64,
     pub at: String,
-    /// Whether a compaction explains it.
+    /// Whether a compaction explains the drop.
     pub expected: bool,
 }
 

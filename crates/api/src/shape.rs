@@ -13,8 +13,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::{ContextReport, Role};
 
-/// A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
-/// that it does not know.
+/// A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, including
+/// fields that it does not know.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Message)]
 pub struct MessageShape {

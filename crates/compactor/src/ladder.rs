@@ -152,7 +152,7 @@ struct Sizes {
     before: u64,
     /// The size at which the next compaction is due.
     auto: u64,
-    /// Room for messages under `auto`.
+    /// Room for messages under the `auto` threshold.
     room: u64,
 }
 

@@ -60,7 +60,7 @@ pub struct WrittenTopic {
     pub text: String,
     /// The user's own words.
     pub sentence: String,
-    /// The message that contains them.
+    /// The message that contains these words.
     pub seq: Seq,
     pub rule: &'static str,
 }

@@ -22,14 +22,14 @@ pub struct NamedText {
 /// An agent that works, or worked, while the main conversation goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundAgent {
-    /// The ID that its client gave it; empty if unknown.
+    /// The ID that the client gave the agent; empty if unknown.
     pub id: String,
-    /// The task that it was started for.
+    /// The task for which the agent was started.
     pub name: String,
     pub started: Seq,
-    /// What the client answered when it was started, such as the file with its output.
+    /// What the client answered when the agent was started, such as the file with its output.
     pub note: String,
-    /// The message that reported its end, and `finished`, `failed` or another word that the client uses.
+    /// The message that reported the agent's end, and `finished`, `failed` or another word that the client uses.
     pub ended: Option<(Seq, String)>,
     pub result: String,
 }
@@ -39,9 +39,9 @@ pub struct BackgroundAgent {
 pub struct ProposedPlan {
     pub seq: Seq,
     pub text: String,
-    /// The file that contains it.
+    /// The file that contains the plan.
     pub path: Option<String>,
-    /// Whether the user approved it; `None` until they answer.
+    /// Whether the user approved the plan; `None` until they answer.
     pub approved: Option<bool>,
 }
 
@@ -84,7 +84,7 @@ struct StateCall {
     /// Whether an agent works in the background.
     background: bool,
     plan: String,
-    /// Files that it reads or changes.
+    /// Files that the call reads or changes.
     files: Vec<String>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct InstallOptions {
 struct InstallOutcome {
     path: String,
     what: &'static str,
-    /// `written`, `unchanged`, `would change`, `removed`.
+    /// One of `written`, `unchanged`, `would change` and `removed`.
     outcome: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     diff: String,
@@ -197,7 +197,7 @@ pub(super) fn states(app: &CliApp, project: bool) -> Vec<FileState> {
     states_of(app, &request(app), project, |_| true)
 }
 
-/// Returns only the states of the gateway's addresses.
+/// Returns only the states of the files that contain the gateway's addresses.
 pub(super) fn address_states(app: &CliApp, addresses: GatewayAddresses) -> Vec<FileState> {
     let wanted = InstallRequest {
         anthropic: Some(addresses.anthropic),

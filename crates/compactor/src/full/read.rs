@@ -107,7 +107,7 @@ fn around_draft<'a>(reply: &'a str, lower: &str) -> (&'a str, &'a str) {
     (&reply[..from], &reply[end.unwrap_or(reply.len())..])
 }
 
-/// Removes a draft inside the summary. A tag counts only at the start of a line; elsewhere, it is a mention of the tag.
+/// Removes a draft inside the summary. A draft begins with a tag at the start of a line; elsewhere, the tag is only mentioned.
 fn without_draft(summary: &str) -> String {
     let mut kept = String::with_capacity(summary.len());
     let mut in_draft = false;

@@ -23,7 +23,7 @@ const SPREAD: f32 = 6.0;
 /// Factor for the rarity of a name among the candidates; other words have a smaller factor. The need for a name is added.
 const NAME: f32 = 1.0;
 
-/// Number of messages after which the part of a passage's value that it can lose is halved.
+/// Number of messages after which a passage has lost half of the value that it can lose.
 const HALF_LIFE: f32 = 120.0;
 /// Minimum share of its value that an old passage keeps.
 const OLD: f32 = 0.4;

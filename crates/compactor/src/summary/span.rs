@@ -31,7 +31,7 @@ pub struct SpanRequest {
 /// Number of messages after a span that are searched for fixes: a failure is fixed soon or not at all.
 pub const SPAN_AFTER: usize = 40;
 
-/// The strategy of these texts, stored with each span: no model is called.
+/// The strategy of the texts of spans, stored with each span: no model is called.
 pub const SPAN_STRATEGY: &str = "embedded";
 
 /// Writes the text of a span in up to `max_bytes`. After an error, which gives the reason, the span is not collapsed.

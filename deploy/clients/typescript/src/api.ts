@@ -1491,7 +1491,7 @@ export interface components {
             read_now: number;
             /** @description When it happened, as RFC 3339. */
             at: string;
-            /** @description Whether a compaction explains it. */
+            /** @description Whether a compaction explains the drop. */
             expected: boolean;
         };
         /** @description How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session. */
@@ -2110,9 +2110,9 @@ export interface components {
              * @description Number of statements that were skipped because the agent itself wrote to memory in that turn.
              */
             by_agent: number;
-            /** @description Memories that were written, or would be. */
+            /** @description Memories that were written or, in a dry run, would be. */
             memories: components["schemas"]["LearnedMemory"][];
-            /** @description Statements that may be worth remembering. They wait for a decision, or would in a dry run. */
+            /** @description Statements that may be worth remembering. They wait for a decision, unless this was a dry run. */
             candidates?: components["schemas"]["Candidate"][];
             /** @description Statements worth remembering that were not written. */
             dropped?: components["schemas"]["DroppedStatement"][];
@@ -2186,7 +2186,7 @@ export interface components {
             /** @description Show what would be done, but do nothing. */
             dry_run?: boolean;
         };
-        /** @description What was removed, or would be. */
+        /** @description What was removed or, in a dry run, would be. */
         Forgotten: {
             /** @description Whether this was a dry run, which changes nothing. */
             dry_run: boolean;
@@ -2374,9 +2374,9 @@ export interface components {
         };
         /** @description The instruction files that apply to a working directory. */
         InstructionChain: {
-            /** @description Whether prompts include them, according to the configuration. */
+            /** @description Whether prompts include instruction files, according to the configuration. */
             enabled: boolean;
-            /** @description The root of the working tree, or the directory itself. */
+            /** @description The root of the git working tree that contains the project, or else the project directory. */
             root: string;
             /** @description The working directory. */
             cwd: string;
@@ -2396,7 +2396,7 @@ export interface components {
         InstructionFile: {
             /** @description Path of the file. */
             path: string;
-            /** @description The target of a symlink. */
+            /** @description The path with symlinks resolved, if it differs from `path`. */
             real_path?: string | null;
             kind: components["schemas"]["InstructionKind"];
             /** @description The reason, in words. */
@@ -2570,7 +2570,7 @@ export interface components {
             /** @description Open this URL in a browser within a minute. It works once. */
             url: string;
         };
-        /** @description A memory that was written, or would be. */
+        /** @description A memory that was written or, in a dry run, would be. */
         LearnedMemory: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
@@ -2590,7 +2590,7 @@ export interface components {
             /** @description The whole file, in a dry run. */
             text?: string | null;
         };
-        /** @description A topic that a recalled one links to. */
+        /** @description A topic that a recalled topic links to. */
         LinkedTopic: {
             /** @description The name. */
             name: string;
@@ -2907,8 +2907,8 @@ export interface components {
             warnings: string[];
         };
         /**
-         * @description A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
-         *     that it does not know.
+         * @description A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, including
+         *     fields that it does not know.
          */
         Message: {
             /**
@@ -3289,7 +3289,7 @@ export interface components {
             kind: components["schemas"]["OutlineKind"];
             /** @description When it was written, as RFC 3339. */
             created_at: string;
-            /** @description It has text besides tool calls and thinking. */
+            /** @description The message has text besides tool calls and thinking. */
             says?: boolean;
             /** @description Number of calls. */
             calls?: components["schemas"]["OutlineCall"][];
@@ -4096,7 +4096,7 @@ export interface components {
             why: string;
             /** @description Nothing is wrong: for example, the file is empty, was already loaded, or is for another program. */
             harmless?: boolean;
-            /** @description `POST /v1/instructions/approve` can allow it. */
+            /** @description `POST /v1/instructions/approve` can allow the file. */
             approve?: boolean;
             /** @description The file that imports it. */
             imported_by?: string | null;
@@ -5331,7 +5331,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was removed, or would be. */
+            /** @description What was removed or, in a dry run, would be. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -448,7 +448,7 @@ class Launch(TypedDict):
 
 
 class LinkedTopic(TypedDict):
-    """A topic that a recalled one links to."""
+    """A topic that a recalled topic links to."""
 
     name: str
     """The name."""
@@ -1196,7 +1196,7 @@ class SkippedInstruction(TypedDict):
     harmless: NotRequired[bool]
     """Nothing is wrong: for example, the file is empty, was already loaded, or is for another program."""
     approve: NotRequired[bool]
-    """`POST /v1/instructions/approve` can allow it."""
+    """`POST /v1/instructions/approve` can allow the file."""
     imported_by: NotRequired[str | None]
     """The file that imports it."""
 
@@ -1485,7 +1485,7 @@ class CacheFall(TypedDict):
     at: str
     """When it happened, as RFC 3339."""
     expected: bool
-    """Whether a compaction explains it."""
+    """Whether a compaction explains the drop."""
 
 
 class CacheReport(TypedDict):
@@ -1876,7 +1876,7 @@ class InstructionFile(TypedDict):
     path: str
     """Path of the file."""
     real_path: NotRequired[str | None]
-    """The target of a symlink."""
+    """The path with symlinks resolved, if it differs from `path`."""
     kind: InstructionKind
     why: str
     """The reason, in words."""
@@ -1972,7 +1972,7 @@ class KnownBlock(TypedDict):
 
 
 class LearnedMemory(TypedDict):
-    """A memory that was written, or would be."""
+    """A memory that was written or, in a dry run, would be."""
 
     scope: MemoryScope
     name: str
@@ -2323,7 +2323,7 @@ class OutlineMessage(TypedDict):
     created_at: str
     """When it was written, as RFC 3339."""
     says: NotRequired[bool]
-    """It has text besides tool calls and thinking."""
+    """The message has text besides tool calls and thinking."""
     calls: NotRequired[list[OutlineCall]]
     """Number of calls."""
     results: NotRequired[list[OutlineResult]]
@@ -2722,9 +2722,9 @@ class Extracted(TypedDict):
     by_agent: int
     """Number of statements that were skipped because the agent itself wrote to memory in that turn."""
     memories: list[LearnedMemory]
-    """Memories that were written, or would be."""
+    """Memories that were written or, in a dry run, would be."""
     candidates: NotRequired[list[Candidate]]
-    """Statements that may be worth remembering. They wait for a decision, or would in a dry run."""
+    """Statements that may be worth remembering. They wait for a decision, unless this was a dry run."""
     dropped: NotRequired[list[DroppedStatement]]
     """Statements worth remembering that were not written."""
     forget: NotRequired[list[str]]
@@ -2740,7 +2740,7 @@ class ForgetAskedEvent(TypedDict):
 
 
 class Forgotten(TypedDict):
-    """What was removed, or would be."""
+    """What was removed or, in a dry run, would be."""
 
     dry_run: bool
     """Whether this was a dry run, which changes nothing."""
@@ -2756,9 +2756,9 @@ class InstructionChain(TypedDict):
     """The instruction files that apply to a working directory."""
 
     enabled: bool
-    """Whether prompts include them, according to the configuration."""
+    """Whether prompts include instruction files, according to the configuration."""
     root: str
-    """The root of the working tree, or the directory itself."""
+    """The root of the git working tree that contains the project, or else the project directory."""
     cwd: str
     """The working directory."""
     files: list[InstructionFile]
@@ -2890,8 +2890,8 @@ class Usage(TypedDict):
 
 class Message(TypedDict):
     """
-    A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
-    that it does not know.
+    A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, including
+    fields that it does not know.
     """
 
     id: NotRequired[str | None]
