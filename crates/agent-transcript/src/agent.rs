@@ -1,4 +1,4 @@
-//! The agents whose transcripts can be read, and where they keep them.
+//! The agents whose transcripts bethink can read, and where these are stored.
 
 use std::path::{Path, PathBuf};
 
@@ -112,8 +112,8 @@ impl TranscriptAgent {
         }
     }
 
-    /// Returns the agent that wrote a file, judging by the first complete JSON object in it. Claude Code's files have
-    /// no distinguishing members, so the result for them is `None`.
+    /// Returns the agent that wrote a file, judging by the first complete JSON object in it. Returns `None` for Claude
+    /// Code's files, which have no distinguishing fields.
     pub fn of(path: &Path, first: &Value) -> Option<Self> {
         let has = |name: &str| first.get(name).is_some();
         if has("payload") && has("timestamp") {

@@ -6,7 +6,7 @@ pub(crate) fn text(text: &str) -> Option<Value> {
     (!text.is_empty()).then(|| json!({ "type": "text", "text": text }))
 }
 
-/// Returns a tool call. Some agents write its input as JSON in a string.
+/// Returns a tool call. Some agents store the input as a string of JSON.
 pub(crate) fn call(id: &str, name: &str, input: &Value) -> Value {
     let decoded = input.as_str().and_then(|text| serde_json::from_str(text).ok());
     let input = match decoded.as_ref().unwrap_or(input) {

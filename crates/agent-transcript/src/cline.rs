@@ -1,5 +1,5 @@
-//! Cline: `ID.messages.json`, with `ID.json` and `ID.compaction.json` next to it. The messages have nearly the shape of the
-//! Messages API.
+//! Cline: `ID.messages.json`, with `ID.json` and `ID.compaction.json` next to it. The messages are almost in the format of
+//! the Messages API.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Codex: `rollout-TIME-ID.jsonl`, one record per line. A fork's file lacks the records that are in its parent's.
+//! Codex: `rollout-TIME-ID.jsonl`, one record per line. The file of a fork does not repeat the records in its parent's file.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const EXIT: &str = "Process exited with code ";
 
 #[derive(Debug)]
 pub(crate) struct Rollout {
-    /// The ID after the thread's ID in the file's name, if the session continues its own thread from an earlier point.
+    /// The ID that follows the thread's ID in the file name, if the session continues its own thread from an earlier point.
     continuation: Option<String>,
     model: Option<String>,
     /// Size of the last prompt and its answer, in tokens.

@@ -12,7 +12,7 @@ use crate::harness::is_from_program;
 use crate::header::TranscriptContext;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-/// Titles that Continue gives a session before it has its own.
+/// Placeholder titles that Continue gives a new session.
 const UNTITLED: [&str; 2] = ["Untitled Session", "New Session"];
 
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Gemini CLI: `chats/session-TIME-ID.jsonl`, one record per line; sub-agents are in a directory named after the
 //! session's ID.
 //!
-//! A message is written again when its tool calls have ended, and the whole history when it was compacted or resumed.
+//! Gemini CLI writes a message again when the message's tool calls have ended, and the whole history when it has been
+//! compacted or the session is resumed.
 
 use std::collections::HashSet;
 
@@ -60,8 +61,8 @@ impl GeminiChat {
         }
     }
 
-    /// Writes a tool call and its result. They get their own IDs, because the lines of the message were written before the
-    /// agent added the call to it.
+    /// Writes a tool call and its result as separate messages, because the message that makes the call was written before
+    /// the agent added the call to it.
     fn call(answer: &str, call: &Value, model: Option<&str>, lines: &mut SessionLines) {
         let call_id = string(call, "/id");
         let block =

@@ -38,7 +38,7 @@ impl TranscriptHeader {
 #[derive(Clone, Debug, Default)]
 pub struct TranscriptContext {
     pub path: PathBuf,
-    /// The project's directory, if the agent stores it elsewhere.
+    /// The project's directory, if the agent stores its path outside the transcript.
     pub cwd: Option<String>,
     /// JSON that the agent stores next to the transcript: facts about the session.
     pub facts: Value,
@@ -52,7 +52,7 @@ impl TranscriptContext {
         self.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
     }
 
-    /// Returns the name of the directory `above` levels above the one that contains the file.
+    /// Returns the name of the directory that is `above` levels above the file's own directory.
     pub(crate) fn directory(&self, above: usize) -> Option<&str> {
         self.path.ancestors().nth(above + 1)?.file_name()?.to_str()
     }

@@ -36,7 +36,7 @@ pub(crate) struct Compacted<'a> {
     pub(crate) is_manual: bool,
     pub(crate) tokens_before: u64,
     pub(crate) summary: &'a str,
-    /// Id of the first message before the compaction that the agent kept.
+    /// Id of the first kept message that precedes the compaction.
     pub(crate) kept_from: Option<&'a str>,
 }
 
@@ -79,7 +79,7 @@ impl SessionLines {
         }
     }
 
-    /// Records an ID. Returns whether it is the first one of its kind with this value.
+    /// Records an ID. Returns `false` if the same ID of this kind was recorded before.
     pub(crate) fn is_first(&mut self, kind: &str, id: &str) -> bool {
         self.seen.insert(hash_of(&(kind, id)))
     }

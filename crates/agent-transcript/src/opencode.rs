@@ -7,7 +7,7 @@ use crate::format::TranscriptFormat;
 use crate::header::ParentTranscript;
 use crate::lines::{Compacted, Said, SessionLines, Speaker};
 
-/// Beginnings of the titles that opencode gives a session before it has its own.
+/// Beginnings of the placeholder titles that opencode gives a new session.
 const UNTITLED: [&str; 2] = ["New session - ", "Child session - "];
 
 #[derive(Debug, Default)]

@@ -60,8 +60,8 @@ pub(crate) fn is_program(blocks: &[Value]) -> bool {
     blocks.first().is_some_and(|first| is_from_program(string(first, "/text")))
 }
 
-/// Writes a compaction: the history that replaces the earlier one is a summary, its acknowledgement, and messages that
-/// were kept.
+/// Writes a compaction. The history that replaces the earlier one consists of a summary, its acknowledgement, and the
+/// messages that were kept.
 pub(crate) fn compaction(
     id: &str,
     tokens_before: u64,
@@ -91,7 +91,7 @@ pub(crate) fn usage(prompt: u64, cached: u64, output: u64) -> Value {
     })
 }
 
-/// Writes a message of the user, or of a program in the user's name.
+/// Writes a message from the user, or from a program in the user's name.
 pub(crate) fn user(id: &str, blocks: Vec<Value>, is_program: bool, lines: &mut SessionLines) {
     let speaker = if is_program { Speaker::Program } else { Speaker::User };
     lines.message(speaker, Said { id, blocks, ..Said::default() });

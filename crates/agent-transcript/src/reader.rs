@@ -8,9 +8,9 @@ use crate::header::{TranscriptContext, TranscriptHeader};
 use crate::lines::SessionLines;
 use crate::{cline, codex, continue_dev, gemini, opencode, pi, qwen};
 
-/// Maximum size of a line, in bytes. A longer one is skipped without keeping it in memory.
+/// Maximum size of a line, in bytes. A longer line is skipped and not kept in memory.
 const MAX_RECORD_BYTES: usize = 64 << 20;
-/// Maximum size of a transcript that is one JSON document, in bytes. Such a file is read at once.
+/// Maximum size of a transcript that is one JSON document, in bytes. Such a file is read as a whole.
 pub const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 /// Maximum number of skipped records that are remembered.
 const TOLD: usize = 1_000;
@@ -39,7 +39,7 @@ pub struct TranscriptReader {
 }
 
 impl TranscriptReader {
-    /// Returns `None` for Claude Code, whose transcripts already have the format.
+    /// Returns `None` for Claude Code, whose transcripts need no conversion.
     pub fn new(agent: TranscriptAgent, context: TranscriptContext) -> Option<Self> {
         let mut lines = SessionLines::default();
         if let Some(cwd) = &context.cwd {
@@ -67,8 +67,8 @@ impl TranscriptReader {
         })
     }
 
-    /// Reads the next bytes. After each complete record, calls `each` with the lines that the record is converted to,
-    /// which may be none, and the position after it.
+    /// Reads the next bytes. After each complete record, calls `each` with the lines that the record is converted to
+    /// (possibly none) and the position after the record.
     pub fn feed(&mut self, mut chunk: &[u8], mut each: impl FnMut(Vec<u8>, u64)) {
         if self.form == StorageForm::Document {
             self.keep(chunk, MAX_DOCUMENT_BYTES);

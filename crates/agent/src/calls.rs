@@ -20,7 +20,7 @@ const MAX_OUTPUT: usize = 50_000;
 const MAX_INPUT: usize = 256 * 1024;
 /// Maximum length of a tool's name in the Messages API, in characters.
 const MAX_NAME: usize = 128;
-/// Maximum length of a reason, in characters: it may quote text from a model.
+/// Maximum length of a reason, in characters. A reason may quote text from a model.
 const MAX_REASON: usize = 500;
 
 /// All calls of an answer, in order, each with the decision about it.

@@ -25,7 +25,7 @@ impl std::fmt::Debug for Fork<'_> {
     }
 }
 
-/// Limits of a fork. The first one that is reached ends it.
+/// Limits of a fork. The fork ends when it reaches one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Number of answers from the model.
@@ -59,6 +59,6 @@ pub enum Ended {
     Done,
     /// A budget was used up: `turns`, `tokens`, `cost`, or `denials` if a fork without tools kept calling tools.
     OutOf(&'static str),
-    /// A model call failed after there had been an answer.
+    /// A model call failed after the model had answered at least once.
     Failed(ModelError),
 }

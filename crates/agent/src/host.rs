@@ -29,13 +29,13 @@ pub enum AgentStep {
         error: ModelError,
         attempt: u32,
     },
-    /// The call is retried: what was changed, and how long the wait is.
+    /// The call is retried: what was changed, and how long to wait before the retry.
     Again {
         change: &'static str,
         wait: Duration,
         weight: usize,
     },
-    /// The call failed, and is not retried any more.
+    /// The call failed and will not be retried.
     GaveUp {
         error: ModelError,
     },

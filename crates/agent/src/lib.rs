@@ -1,4 +1,4 @@
-//! Forked agents: a bounded loop of model and tools over a session's own prefix.
+//! Forked agents: a bounded loop of model calls and tool calls that begins with a session's own prompt.
 //!
 //! Every model call that bethink makes for its own purposes uses this crate: a summary is a fork without tools and with
 //! one turn. The crate has the loop, its budgets, the permission for each call, and retries. The model's adapter

@@ -61,7 +61,7 @@ struct AgentRun<'a> {
     text: String,
     last: Option<Reply>,
     denials: Vec<Denial>,
-    /// Whether a fork without tools has been warned.
+    /// Whether a fork that has no tools has already been told that it cannot call any.
     warned: bool,
 }
 
@@ -208,7 +208,7 @@ impl AgentRun<'_> {
     }
 }
 
-/// Returns the error for a budget that was used up before there was an answer.
+/// Returns the error for a budget that was used up before the model answered.
 fn refused(budget: &str, request: &ModelRequest, fork: &Fork<'_>) -> ModelError {
     let needs = request.prompt.tokens();
     let allowed = &fork.budget;

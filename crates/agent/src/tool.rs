@@ -26,7 +26,7 @@ pub struct Denial {
     pub reason: String,
 }
 
-/// A future of a tool's output. If the tool fails, the model receives the error and may try again.
+/// A future that returns a tool's output. If the tool fails, the model receives the error and may try again.
 pub type Done<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// A tool that a fork may call.

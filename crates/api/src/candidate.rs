@@ -29,7 +29,7 @@ pub struct Candidate {
     pub kind: MemoryKind,
     /// The rule that found the statement.
     pub rule: String,
-    /// Estimated value of the statement for later work. Only the 5 candidates of a session with the highest scores are kept.
+    /// Estimated value of the statement for later work. Only the 5 highest-scoring candidates of a session are stored.
     pub score: i64,
     pub session_id: Uuid,
     /// Position of the message that contains the statement.

@@ -38,7 +38,7 @@ pub enum CompactionTrigger {
     Manual,
     /// The provider rejected a prompt as too long.
     Reactive,
-    /// The agent compacted the session itself, and recorded none of these reasons.
+    /// The agent compacted the session itself, and recorded no reason or a different one.
     #[serde(other)]
     Recorded,
 }
@@ -74,13 +74,13 @@ pub struct CompactRequest {
     /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// If absent, from notes, by a model, or without one: the first that works.
+    /// If absent, the first level that works, in the order `session_memory`, `full`, `embedded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<SummaryLevel>,
     /// Maximum size of the summary in tokens, counted as 4 bytes each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
-    /// Change nothing, and return the compaction as it would be made now. A model is called if the level needs one.
+    /// Change nothing, and return the compaction that would be made now. A model is called if the level needs one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }
@@ -118,7 +118,7 @@ pub struct RestoredItem {
 /// What the fidelity score is based on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct FidelityDetail {
-    /// Number of names that were checked: at most 300 that occurred more than once, those that are most likely needed.
+    /// Number of names that were checked: of those that occurred more than once, at most the 300 likeliest to be needed.
     pub names: u64,
     /// Number of these names that the new prompt still contains.
     pub kept: u64,

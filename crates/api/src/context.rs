@@ -46,7 +46,7 @@ pub enum Inject {
     Off,
 }
 
-/// Whether the session may be compacted to make the prompt.
+/// Whether the session may be compacted in order to build the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptCompaction {
@@ -106,11 +106,11 @@ pub struct Thresholds {
     pub window: u64,
     /// The window minus the part that is reserved for output.
     pub effective: u64,
-    /// From this size of the prompt, the level is `warning`.
+    /// From this prompt size on, the level is `warning`.
     pub warning: u64,
-    /// From this size, the session is compacted automatically, if that is turned on.
+    /// From this prompt size on, the session is compacted automatically, if that is turned on.
     pub auto: u64,
-    /// From this size, no prompt is returned without a compaction.
+    /// From this prompt size on, no prompt is returned without a compaction.
     pub blocking: u64,
 }
 
@@ -231,7 +231,7 @@ pub struct CacheFall {
     /// Tokens read from the cache by this prompt.
     pub read_now: u64,
     pub at: String,
-    /// Whether a compaction explains it.
+    /// Whether a compaction explains the drop.
     pub expected: bool,
 }
 
@@ -329,7 +329,7 @@ pub enum DecisionKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DecidedView {
     pub kind: DecisionKind,
-    /// The message that the attached text follows; for other kinds, the newest message at the time of the decision.
+    /// The message that the attached text follows. If no text was attached, the newest message at the time of the decision.
     pub after_seq: u64,
     /// What the attached text is: `memory`, `todos`, `file`, `plan`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -394,7 +394,7 @@ pub enum ErrorClass {
     Server,
     /// The key is missing, wrong, or not allowed to do this.
     Auth,
-    /// The account has no money or quota left.
+    /// The account has no credit or quota left.
     Quota,
     /// The model or the route does not exist.
     NotFound,
@@ -408,7 +408,8 @@ pub enum ErrorClass {
     Broken,
     /// The answer, or one of its events, is larger than the limit.
     TooMuch,
-    /// The address, the budget or the breaker forbids the request, or a redirect answered it, which is not followed.
+    /// The request is not allowed because of its address, the budget or the breaker, or its answer was a redirect, which is
+    /// not followed.
     Forbidden,
     /// None of these; never retried.
     #[default]
@@ -456,8 +457,8 @@ pub struct Recovered {
     pub step: RecoveryStep,
     /// A human-readable explanation.
     pub detail: String,
-    /// Whether to ask for the prompt again and send it. It differs from the rejected one unless `step` is `wait` or
-    /// `shrink_output`, which only changes `max_tokens`.
+    /// Whether to request the prompt again and send it. The new prompt is the same as the rejected one if `step` is `wait`,
+    /// or if it is `shrink_output`, which only changes `max_tokens`.
     pub retry: bool,
     /// How long to wait before the next call, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

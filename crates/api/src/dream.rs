@@ -33,7 +33,7 @@ pub struct DreamResult {
     pub strategy: Strategy,
     /// In the order of the phases.
     pub steps: Vec<DreamStep>,
-    /// Findings that a person has to decide.
+    /// What the consolidation noted, such as problems that a person has to solve.
     pub notes: Vec<DreamNote>,
     /// Lines and sentences that were removed from the memory. Earlier versions still contain them.
     pub dropped: Vec<DreamDropped>,
@@ -54,11 +54,11 @@ pub struct DreamResult {
 pub enum DreamPhase {
     /// Read the topics and the index.
     Orient,
-    /// Find what sessions taught and no topic contains.
+    /// Find what was learned in sessions and is not in any topic yet.
     Gather,
     /// Merge related topics, mark outdated statements, remove duplicates.
     Consolidate,
-    /// Update the index and remove what is empty.
+    /// Update the index and remove empty topics.
     Prune,
 }
 
@@ -72,7 +72,7 @@ pub struct DreamStep {
     pub why: String,
 }
 
-/// A finding of a consolidation that a person has to decide.
+/// Something that a consolidation noted, such as a problem that a person has to solve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamNote {
     pub phase: DreamPhase,

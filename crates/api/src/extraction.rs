@@ -30,9 +30,9 @@ pub struct Extracted {
     pub statements: u64,
     /// Number of statements that were skipped because the agent itself wrote to memory in that turn.
     pub by_agent: u64,
-    /// Memories that were written, or would be.
+    /// Memories that were written or, in a dry run, would be.
     pub memories: Vec<LearnedMemory>,
-    /// Statements that may be worth remembering. They wait for a decision, or would in a dry run.
+    /// Statements that may be worth remembering. They wait for a decision, unless this was a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Candidate>,
     /// Statements worth remembering that were not written.
@@ -43,7 +43,7 @@ pub struct Extracted {
     pub forget: Vec<String>,
 }
 
-/// A memory that was written, or would be.
+/// A memory that was written or, in a dry run, would be.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LearnedMemory {
     pub scope: MemoryScope,
@@ -85,7 +85,7 @@ pub struct ForgetRequest {
     pub dry_run: bool,
 }
 
-/// What was removed, or would be.
+/// What was removed or, in a dry run, would be.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Forgotten {
     pub dry_run: bool,
@@ -102,8 +102,8 @@ pub struct Forgotten {
 pub struct ForgottenMemory {
     pub scope: MemoryScope,
     pub name: String,
-    /// `removed` if the topic contained nothing else, `restored` to its state before the session, or `cut` if only the
-    /// lines of the session were removed.
+    /// `removed` if the topic contained nothing else, `restored` if it is again as it was before the session, or `cut` if
+    /// only the lines of the session were removed.
     pub outcome: MemoryOutcome,
     /// The lines that are removed.
     pub lines: Vec<String>,

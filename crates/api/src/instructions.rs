@@ -4,9 +4,9 @@ use utoipa::{IntoParams, ToSchema};
 /// The instruction files that apply to a working directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct InstructionChain {
-    /// Whether prompts include them, according to the configuration.
+    /// Whether prompts include instruction files, according to the configuration.
     pub enabled: bool,
-    /// The root of the working tree, or the directory itself.
+    /// The root of the git working tree that contains the project, or else the project directory.
     pub root: String,
     /// The working directory.
     pub cwd: String,
@@ -38,14 +38,14 @@ pub enum InstructionKind {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InstructionFile {
     pub path: String,
-    /// The target of a symlink.
+    /// The path with symlinks resolved, if it differs from `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_path: Option<String>,
     pub kind: InstructionKind,
     /// The reason, in words.
     pub why: String,
-    /// Loaded because the agent read or changed a file that the instructions apply to. They are at the end of the
-    /// prompt until the next compaction.
+    /// Loaded because the agent read or changed a file that the instructions apply to. Such instructions are at the end of
+    /// the prompt until the next compaction.
     #[serde(default)]
     pub touched: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub struct SkippedInstruction {
     /// Nothing is wrong: for example, the file is empty, was already loaded, or is for another program.
     #[serde(default)]
     pub harmless: bool,
-    /// `POST /v1/instructions/approve` can allow it.
+    /// `POST /v1/instructions/approve` can allow the file.
     #[serde(default)]
     pub approve: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -53,8 +53,8 @@ pub struct ImportRequest {
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,
-    /// The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
-    /// `continue`. If absent, the content of the file decides. If set, the result of the job is an `AgentTranscripts`.
+    /// The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. If
+    /// absent, the agent is recognized by the file's content. If set, the result of the job is an `AgentTranscripts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Count the sessions and messages, but import nothing. Requires `agent`.

@@ -1,7 +1,7 @@
 //! The wire types of the HTTP API, shared by the daemon and every client.
 //!
-//! This crate only describes JSON, without behavior or transport. Field names are a public contract: fields may be
-//! added, but none is renamed.
+//! This crate only describes JSON, without behavior or transport. Field names are a public contract: fields may be added,
+//! but are never renamed.
 //!
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
@@ -71,7 +71,7 @@ pub struct ProjectQuery {
     pub project_dir: String,
 }
 
-/// Which project to search. Without it, all projects are searched.
+/// Which project to search. If absent, all projects are searched.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct OptionalProjectQuery {
@@ -88,7 +88,7 @@ pub struct LimitQuery {
     pub limit: Option<usize>,
 }
 
-/// Implements `Display` for enums: a variant is printed with its name in JSON.
+/// Implements `Display` for enums: a variant is printed as its JSON name.
 macro_rules! printed_as_in_json {
     ($($name:ident),* $(,)?) => {$(
         impl std::fmt::Display for $name {
@@ -107,7 +107,7 @@ printed_as_in_json! {
     RecoveryStep, RestoredKind, Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TopicField
 }
 
-/// Parses a variant of an enum from its name in JSON.
+/// Parses a variant of an enum from its JSON name.
 pub fn parse_word<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
     let word = IntoDeserializer::<serde::de::value::Error>::into_deserializer(word);
     T::deserialize(word).ok()

@@ -61,7 +61,7 @@ pub enum MemoryKind {
     Reference,
 }
 
-/// A type of memory that does not exist.
+/// The error for an unknown memory type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a memory type: use user, feedback, project or reference")]
 pub struct UnknownKind(pub String);
@@ -249,7 +249,7 @@ pub struct Remember {
     /// The session that this comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
-    /// Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several.
+    /// Findings of the secret scan that a person allows: rule names, or `RULE:LINE` if a rule has several findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_secret: Vec<String>,
 }
@@ -352,8 +352,8 @@ pub struct ScopeQuery {
 pub struct PutMemoryQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// Findings of the secret scan that a person allows, separated by commas: rules, or `RULE:LINE` where a rule finds
-    /// several
+    /// Findings of the secret scan that a person allows, separated by commas: rule names, or `RULE:LINE` if a rule has
+    /// several findings
     pub allow_secret: Option<String>,
 }
 

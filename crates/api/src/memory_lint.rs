@@ -70,7 +70,7 @@ pub struct IndexSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// A memory cannot be found, or is not what it seems.
+    /// A memory cannot be found or read, or contains characters that nobody sees.
     Error,
     /// A memory is harder to find than necessary.
     Warning,

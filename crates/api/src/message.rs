@@ -28,7 +28,7 @@ pub struct Appended {
 /// How full the context window is, in brief.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextLevel {
-    /// Estimated tokens of the next prompt. System and tools count as in the last prompt.
+    /// Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt.
     pub tokens: u64,
     pub level: FillLevel,
     /// Tokens left until a compaction is due.
@@ -115,7 +115,7 @@ pub struct Expanded {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExpandQuery {
-    /// Only messages that match these words; for a line of the summary or text, those that the line refers to
+    /// Words that the messages must match; a line of the summary or text matches the messages that it refers to
     pub q: Option<String>,
     /// Maximum number of entries
     #[param(value_type = Option<u64>)]

@@ -156,10 +156,10 @@ pub struct UsageToday {
     /// Cost so far.
     pub cost_usd: f64,
     pub unpriced: u64,
-    /// The limit of tokens per day.
+    /// The daily token limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_tokens: Option<u64>,
-    /// The limit of cost per day.
+    /// The daily cost limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_cost_usd: Option<f64>,
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// What a message is to a reader.
+/// What kind of message it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutlineKind {
@@ -47,7 +47,7 @@ pub struct OutlineMessage {
     pub kind: OutlineKind,
     /// When it was written, as RFC 3339.
     pub created_at: String,
-    /// It has text besides tool calls and thinking.
+    /// The message has text besides tool calls and thinking.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub says: bool,
     /// The message's tool calls.
@@ -55,7 +55,7 @@ pub struct OutlineMessage {
     pub calls: Vec<OutlineCall>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<OutlineResult>,
-    /// What the provider reported for the model call, at the last message of its answer.
+    /// What the provider reported for the model call. Only the last message of an answer has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<OutlineUsage>,
 }

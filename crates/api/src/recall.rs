@@ -101,7 +101,7 @@ pub struct RecalledMemory {
     pub why: RecallWhy,
 }
 
-/// A topic that a recalled one links to.
+/// A topic that a recalled topic links to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LinkedTopic {
     pub name: String,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 pub struct RecordingPause {
     /// When it began, as RFC 3339.
     pub since: String,
-    /// When it ends, as RFC 3339; absent if somebody has to end it.
+    /// When it ends, as RFC 3339; absent if the pause lasts until somebody ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }

@@ -20,8 +20,8 @@ pub struct SearchQuery {
     pub tool: Option<String>,
     /// Only calls about this path, and their results; part of a path is enough
     pub path: Option<String>,
-    /// Only messages from this time on, RFC 3339. A period without a start, or of 100 days or more, is only compared with the
-    /// best matches, so some hits may be missing
+    /// Only messages from this time on, RFC 3339. If the period has no start, or covers 100 days or more, only the best
+    /// matches are checked against it, so some hits may be missing
     pub after: Option<String>,
     /// Only messages before this time, RFC 3339
     pub before: Option<String>,
@@ -66,8 +66,8 @@ pub struct AnsweredCall {
 pub struct SearchHits {
     /// Best first; empty if nothing matches well.
     pub hits: Vec<SearchHit>,
-    /// Whether everything was searched. While an index is being built, or cannot be written because of the disk, this is
-    /// `false`: search again later.
+    /// Whether everything was searched. This is `false` while an index is being built, and if the disk prevents an index
+    /// from being written: search again later.
     #[serde(default = "whole")]
     pub complete: bool,
 }

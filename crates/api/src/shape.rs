@@ -1,6 +1,6 @@
 //! OpenAPI descriptions of JSON that the Rust types store as raw text.
 //!
-//! All of them allow more fields: the daemon stores fields that it does not know, because providers add some.
+//! All of them allow more fields: the daemon stores fields that it does not know, because providers add new ones.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::{ContextReport, Role};
 
-/// A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
-/// that it does not know.
+/// A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, including
+/// fields that it does not know.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Message)]
 pub struct MessageShape {

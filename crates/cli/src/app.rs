@@ -69,7 +69,7 @@ impl CliApp {
         Ok((client, session))
     }
 
-    /// Returns the session of `--session`, for commands that use one only if it is named.
+    /// Returns the session that `--session` names, for commands that use a session only if one is named.
     pub(crate) async fn named_session(
         &mut self,
         client: &Client,
@@ -80,8 +80,8 @@ impl CliApp {
         }
     }
 
-    /// Returns the session to read: the named one, else that of `--session`, else the project's newest. If the project
-    /// has none, it is the newest session of any project, and a note says so.
+    /// Returns the session to read: the named one, else the one that `--session` names, else the project's newest. If the
+    /// project has no sessions, returns the newest session of any project, and a note says so.
     pub(crate) async fn session(
         &mut self,
         client: &Client,

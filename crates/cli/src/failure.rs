@@ -17,7 +17,7 @@ const UNREACHABLE: u8 = 3;
 /// What to do if another program answers at the daemon's address.
 pub(crate) const ANOTHER_PROGRAM: &str = "check BETHINK_URL if it is set; if that program may know the token, run `bethink token rotate`";
 
-/// The result of a command, whose output is already printed.
+/// The result of a command, whose output has already been printed.
 pub(crate) type Done = Result<(), CliFailure>;
 
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub(crate) enum CliFailure {
     HintedUse { what: String, hint: String },
     #[error("{what}")]
     Failed { what: String, hint: Option<String> },
-    /// The error is already printed: only the exit code reports it.
+    /// The error has already been printed, so only the exit code reports it.
     #[error("failed")]
     Printed,
     #[error("could not write the output")]
@@ -73,7 +73,7 @@ impl CliFailure {
         Self::HintedUse { what, hint: hint.trim().to_owned() }
     }
 
-    /// A file operation that failed: `doing` is its verb.
+    /// Returns the error for a failed file operation; `doing` is its verb, such as `read`.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &io::Error) -> Self {
         Self::new(format!("could not {doing} {}: {error}", path.display()))
     }
@@ -155,7 +155,7 @@ impl CliFailure {
     }
 }
 
-/// Returns the limit that the request exceeded, and the daemon's hint. The field of the request is left out where a
+/// Returns the limit that the request exceeded, and the daemon's hint. The name of the request's field is left out if the
 /// hint says enough, because a person at a terminal did not write the request.
 fn refusal_hint(problem: &Problem) -> Option<String> {
     let is_named = problem.limit.is_some() || problem.actual.is_some() || problem.hint.is_none();

@@ -50,8 +50,7 @@ enum HookFault {
 }
 
 impl HookFault {
-    /// Returns whether `doctor` should report this fault. Events that wait because no daemon is running are reported
-    /// anyway.
+    /// Returns whether to record this fault, so that `doctor` reports it. If no daemon is running, that is reported anyway.
     fn is_recorded(&self) -> bool {
         !matches!(self, Self::Waits { because: Because::NotRunning, .. })
     }

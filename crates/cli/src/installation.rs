@@ -35,7 +35,7 @@ pub(crate) enum Installation {
 }
 
 impl Installation {
-    /// Returns how the program at this path was installed. For a copy in `home`, that is how the original was.
+    /// Returns how the program at this path was installed. For a copy in `home`, returns how the original was installed.
     pub(crate) fn of(program: &Path, home: &Path) -> Self {
         if program.parent() == Some(&home.join(COPIES)) {
             let source = fs::read_to_string(home.join(COPIES).join(SOURCE)).unwrap_or_default();
@@ -119,7 +119,7 @@ pub(crate) fn lasting(program: &Path, home: &Path) -> PathBuf {
     }
 }
 
-/// Copies the programs to the home if this one runs from a cache. Returns whether a copy is new.
+/// Copies the programs to the home if this one runs from a cache. Returns whether a new copy was made.
 pub(crate) fn keep(program: &Path, home: &Path) -> Result<bool, CliFailure> {
     let source = Installation::of(program, home);
     if !source.is_cached(program, home) {

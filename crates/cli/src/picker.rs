@@ -10,7 +10,7 @@ use bethink_terminal::{StyledText, Tone};
 use crate::app::CliApp;
 use crate::failure::{CliFailure, Done};
 
-/// Number of sessions in the list: as many as fit an old terminal, with the question.
+/// Number of sessions in the list: as many as fit on a 24-line terminal together with the question.
 const CHOICES: usize = 20;
 
 /// Shows the newest sessions of the project, or of all projects if it has none, and asks for a number.

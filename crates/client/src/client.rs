@@ -19,15 +19,15 @@ use crate::start::Starter;
 
 /// The address of requests that go through the socket. This address only appears in their `Host` header.
 const SOCKET_URL: &str = "http://localhost";
-/// Time limit to connect, and for the daemon to prove itself. A local daemon accepts at once or not at all.
+/// Time limit for connecting, and for the daemon to prove itself. A local daemon accepts at once or not at all.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
-/// A daemon whose health check takes longer counts as unreachable.
+/// Time limit of a health check. A daemon that takes longer counts as unreachable.
 const HEALTH_WITHIN: Duration = Duration::from_secs(2);
 /// Time limit of a request. The longest is a compaction by a slow model, whose deadline is ten minutes. Streams have no
 /// limit.
 const ANSWER_WITHIN: Duration = Duration::from_secs(660);
-/// How long an idle connection is kept: shorter than in the daemon, which closes one after ten seconds without a request by
-/// default, so that no connection is reused while the daemon closes it.
+/// How long an idle connection is kept. By default, the daemon closes it after ten seconds without a request; this limit is
+/// shorter, so that no connection is reused while the daemon is closing it.
 const POOL_IDLE: Duration = Duration::from_secs(5);
 
 /// A client of one daemon. It is cheap to clone.
@@ -43,8 +43,8 @@ pub struct Client {
     token: Option<HomeToken>,
 }
 
-/// Returns a TLS configuration that trusts no certificate, because connections are not encrypted. Without it, if another crate
-/// in the build enables TLS, a client panics for lack of a provider or reads the system's certificates.
+/// Returns a TLS configuration that trusts no certificate, because connections are not encrypted. Without it, if another
+/// crate in the build enables TLS, a client panics for lack of a crypto provider, or reads the system's certificates.
 fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(rustls::ClientConfig::builder_with_provider(provider)

@@ -17,7 +17,7 @@ const SESSION: HeaderName = HeaderName::from_static("x-bethink-session");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// The member of `_meta` with the protocol version, in protocol versions without sessions.
+/// The field of `_meta` that contains the protocol version, in protocol versions without sessions.
 const OWN_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Maximum size of a message in a stream, in bytes. The daemon's messages are far smaller.
 const MAX_MESSAGE: usize = 32 << 20;
@@ -27,8 +27,8 @@ const MAX_MESSAGE: usize = 32 << 20;
 pub struct McpOrigin(HeaderMap);
 
 impl McpOrigin {
-    /// Creates an origin with the directory that the client works in, and its session: an id, or `last`. Returns `None`
-    /// if one of them has a control character, which a header cannot contain.
+    /// Creates an origin with the directory that the client works in, and the client's session: an id, or `last`. Returns
+    /// `None` if one of them has a control character, which a header cannot contain.
     pub fn new(project: &Path, session: Option<&str>) -> Option<Self> {
         let mut headers = HeaderMap::new();
         let project = HeaderValue::from_bytes(project.as_os_str().as_encoded_bytes()).ok()?;

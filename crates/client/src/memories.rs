@@ -22,7 +22,7 @@ pub struct TopicRef {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaggedText {
     pub text: String,
-    /// With its quotes, as `If-Match` takes it.
+    /// With its quotes, as `If-Match` expects.
     pub etag: String,
 }
 

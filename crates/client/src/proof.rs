@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::address::DaemonAddress;
 use crate::exchange;
 
-/// Maximum size of an answer with a proof, in bytes: its headers have a few hundred.
+/// Maximum size of an answer with a proof, in bytes: its headers take a few hundred.
 pub(crate) const MOST_PROOF_BYTES: usize = 4 << 10;
 
 /// Why a program is not trusted. The program was sent neither the token nor any data.

@@ -137,7 +137,7 @@ fn daemon_command(
     command
 }
 
-/// Waits until the daemon serves. The launcher and the daemon have the same stdout, which ends when both have ended.
+/// Waits until the daemon serves. The launcher and the daemon share one stdout pipe, which is closed when both have ended.
 async fn wait(
     places: &DaemonPlaces,
     mut launcher: Child,

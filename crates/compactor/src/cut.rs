@@ -30,8 +30,8 @@ pub struct Room {
 
 /// Plans a cut whose tail fills `room`.
 ///
-/// Extends backwards from the newest message until the minimums in `limits` are met, as far as the room allows, then up
-/// to its target. Cuts only between API rounds, and never within a collapsed span.
+/// Extends the tail backwards from the newest message until the minimums in `limits` are met, as far as the room allows,
+/// and then up to the target size. Cuts only between API rounds, and never within a collapsed span.
 pub fn plan(
     history: &History,
     decisions: &Decisions,
@@ -103,8 +103,8 @@ fn at(entries: &[HistoryEntry], point: usize, suffix: &[u64]) -> Cut {
     }
 }
 
-/// Keeps the newest round although it is over the limit, with shortened results. If that is not enough, nothing is
-/// kept, and the round is in the summary.
+/// Keeps the newest round, although it is over the limit, with shortened results. If that is not enough, nothing is kept,
+/// and the summary covers the round.
 fn last_round(
     entries: &[HistoryEntry],
     points: &[usize],

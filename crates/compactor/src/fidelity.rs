@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use bethink_facts::{Facts, RankedName};
 
-/// Number of names that are checked: those that are needed most.
+/// Number of names that are checked, most needed first.
 const NAMES: usize = 300;
 /// Number of lost names that are recorded, most needed first.
 const LOST: usize = 12;
@@ -132,7 +132,7 @@ const LISTED: usize = 5;
 /// The limits on the size of a compaction's result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pressure {
-    /// Tokens of system and tools, which no compaction changes.
+    /// Tokens of the system prompt and tools, which no compaction changes.
     pub fixed: u64,
     /// Tokens at which a compaction is due.
     pub auto: u64,

@@ -69,7 +69,7 @@ pub struct CompactionInput<'a> {
     /// Facts through the newest message.
     pub facts: &'a Facts,
     pub thresholds: Thresholds,
-    /// Tokens of system and tools, which no compaction changes.
+    /// Tokens of the system prompt and tools, which no compaction changes.
     pub fixed_tokens: u64,
     /// The provider's count divided by the estimate; 1 if nothing was reported.
     pub scale: f64,
@@ -91,7 +91,7 @@ pub struct CompactionOutcome {
     pub level: SummaryLevel,
     pub first_seq: Seq,
     pub last_seq: Seq,
-    /// Estimated tokens of the prompt, before and after, including system and tools.
+    /// Estimated tokens of the prompt before and after the compaction, including the system prompt and tools.
     pub tokens_before: u64,
     pub tokens_after: u64,
     pub summary_tokens: u64,
@@ -116,7 +116,7 @@ pub enum CompactionFailure {
 
 const NOTHING: &str = "there is nothing to compact before the newest turn";
 
-/// Attempts, from the largest result to the smallest: the percentages of the tail's share and of the summary's.
+/// Attempts, from the largest result to the smallest, as percentages of the tail's and the summary's full share.
 const ATTEMPTS: [(u64, u64); 4] = [(100, 100), (50, 70), (15, 45), (0, 25)];
 
 pub fn compact(
@@ -152,11 +152,11 @@ struct Sizes {
     before: u64,
     /// The size at which the next compaction is due.
     auto: u64,
-    /// Room for messages under `auto`.
+    /// Room for messages under the `auto` threshold.
     room: u64,
 }
 
-/// Tries one level with these percentages of the tail's and the summary's share. Rejects a compaction that frees too
+/// Tries one level with these percentages of the tail's and the summary's full share. Rejects a compaction that frees too
 /// little.
 fn attempt(
     input: &CompactionInput<'_>,

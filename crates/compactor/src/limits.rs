@@ -45,17 +45,17 @@ impl Default for CompactLimits {
 /// Minimum percentage of the prompt that a compaction frees: less is not worth losing the cache.
 pub const MIN_FREED_PERCENT: u64 = 5;
 
-/// Percentage of the room under `auto` for the kept tail. In recorded sessions, a tail of twice this size did not help to
-/// answer more questions, and made prompts more expensive.
+/// Percentage of the room under the `auto` threshold for the kept tail. In recorded sessions, a tail of twice this size did
+/// not help to answer more questions, and made prompts more expensive.
 pub const TAIL_PERCENT: u64 = 20;
-/// Maximum percentage for a tail that cannot be as small, because its newest round is large. Notes that leave a larger
+/// Maximum percentage for a tail that cannot be that small because its newest round is large. Notes that leave a larger
 /// tail are not used if another level can write the summary: the next compaction would follow soon.
 pub const TAIL_MAX_PERCENT: u64 = 32;
 pub const SUMMARY_PERCENT: u64 = 25;
-/// Maximum percentage of the room under `auto` that a view has with restored texts, so that the next compaction is not
-/// due at once.
+/// Maximum percentage of the room under the `auto` threshold that a view with restored texts fills, so that the next
+/// compaction is not due at once.
 pub const FILLED_PERCENT: u64 = 80;
-/// Maximum percentage of the room under `auto` for the user's words.
+/// Maximum percentage of the room under the `auto` threshold for the user's words.
 pub const USER_ROOM_PERCENT: u64 = 20;
 /// Maximum percentage of a summary for the user's words, if the request sets the size of the summary.
 pub const USER_PERCENT: usize = 20;
@@ -65,15 +65,15 @@ pub const SUMMARY_MAX_TOKENS: u64 = 4_000;
 pub const TEXT_EXTRA_TOKENS: u64 = 4_000;
 /// Minimum size of a summary, in tokens: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
-/// Percentages of the room under `auto` for restored texts: in a small window, and in one with [`RESTORED_ROOM`]. The
-/// share in between grows with the square of the room: a small window needs its room for work, and a large one can take
-/// all that the budgets of [`CompactLimits`] allow.
+/// Percentages of the room under the `auto` threshold for restored texts: in a small window, and in one with
+/// [`RESTORED_ROOM`]. The share in between grows with the square of the room: a small window needs its room for work, and a
+/// large one can take all that the budgets of [`CompactLimits`] allow.
 pub const RESTORED_PERCENT: u64 = 10;
 pub const RESTORED_LARGE_PERCENT: u64 = 45;
-/// The room under `auto` of a window of 200,000 tokens with a typical system prompt and tools, in tokens.
+/// The room under the `auto` threshold of a window of 200,000 tokens with a typical system prompt and tools, in tokens.
 pub const RESTORED_ROOM: u64 = 140_000;
 
-/// Returns the maximum size of all restored texts for a room under `auto`, in tokens.
+/// Returns the maximum size of all restored texts for a room under the `auto` threshold, in tokens.
 pub fn restored_tokens(room: u64) -> u64 {
     let full = room.min(RESTORED_ROOM);
     let extra =
@@ -81,7 +81,8 @@ pub fn restored_tokens(room: u64) -> u64 {
     room * (RESTORED_PERCENT + extra) / 100
 }
 
-/// Minimum room under `auto` after system and tools, in tokens. With less, no compaction can help.
+/// Minimum room that the system prompt and tools must leave under the `auto` threshold, in tokens. With less, no compaction
+/// can help.
 pub const MIN_ROOM: u64 = 1_500;
 
 /// Maximum size of a model's answer with its draft, in bytes: several times the size of a usual one.

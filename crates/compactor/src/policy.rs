@@ -83,7 +83,8 @@ impl Breakers {
         self.thrashing(limits)
     }
 
-    /// Returns how quickly the window fills up again, if compactions do not help. Then no model is paid for another summary.
+    /// Returns how quickly the window fills up again, if compactions do not help. In that case, no model is paid for
+    /// another summary.
     pub fn thrashing(&self, limits: &CompactLimits) -> Option<String> {
         (self.refills >= limits.thrash_times).then(|| {
             format!(

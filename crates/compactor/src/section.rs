@@ -35,7 +35,7 @@ impl Section {
 }
 
 /// The heading of each section, and the maximum percentage of the budget that it gets. Files and problem solving share the
-/// remainder, more than half: in recorded sessions, the following work uses names most.
+/// remainder, more than half: in recorded sessions, names are what the following work uses most.
 const SECTIONS: [(&str, usize); 9] = [
     ("## 1. Primary Request and Intent", 8),
     ("## 2. Key Technical Concepts", 6),

@@ -109,7 +109,8 @@ impl Home {
     }
 }
 
-/// Returns bethink's directory below an XDG variable's, or below the usual one in the user's home directory.
+/// Returns bethink's directory below the one that an XDG variable names, or else below the usual one in the user's home
+/// directory.
 pub(crate) fn xdg_dir(
     env: &dyn Fn(&str) -> Option<String>,
     variable: &str,

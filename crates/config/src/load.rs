@@ -141,7 +141,7 @@ fn syntax(file: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     ConfigError::Syntax { file: file.to_path_buf(), line, problem: error.message().to_owned() }
 }
 
-/// Checks the pairs of settings of which one must not be greater than the other.
+/// Checks pairs of settings in which the first must not be greater than the second.
 fn check_order(settings: &Settings) -> Result<(), ConfigError> {
     let (compact, model) = (&settings.compact, &settings.model);
     let pairs = [

@@ -105,7 +105,7 @@ settings! {
         socket: Flag = true,
         /// Filter of the log, unless `BETHINK_LOG` is set.
         log: Text = "info",
-        /// Maximum size of a request, in bytes. A turn with a dozen screenshots in base64 has about 40 MiB.
+        /// Maximum size of a request, in bytes. A turn with a dozen screenshots in base64 takes about 40 MiB.
         max_body_bytes: Whole(1_024, 1 << 32) = 64 << 20,
         /// Maximum total size of the request bodies that are read or handled at the same time, apart from small ones.
         /// Handling takes several times as much memory. A larger body is admitted alone.
@@ -123,8 +123,8 @@ settings! {
         /// Maximum time for the headers of a request, and for which a connection may be idle. A local client sends its
         /// headers at once, so one that takes longer is stuck.
         header_timeout_ms: Whole(100, DAY_MS) = 10_000,
-        /// How long open requests may take after a stop. Service managers kill a process after ten seconds at the
-        /// earliest; the rest of that time is for closing the store.
+        /// How long open requests may still run once the daemon is asked to stop. Service managers kill a process after ten
+        /// seconds at the earliest; the rest of that time is for closing the store.
         drain_ms: Whole(0, DAY_MS) = 5_000,
         allowed_hosts: Names = [],
         allowed_origins: Names = [],
@@ -159,7 +159,7 @@ settings! {
         microcompact_tools: Names = ["read", "search", "shell", "web", "edit", "write"],
         /// Tools whose results are always shown in full: a preview of a file makes the model read it again.
         preview_exempt_tools: Names = ["read"],
-        /// Compacts at this percentage of the effective window, if that is earlier; 0 is off.
+        /// Compacts at this percentage of the effective window, if that is earlier; 0 turns this off.
         auto_percent: Percent = 0.0,
         auto_compact: Flag = true,
         /// Shows old spans as short texts that are prepared in the background. Compaction then waits until the window
@@ -199,7 +199,7 @@ settings! {
         restore_skills_tokens: Whole(0, MAX_TOKENS) = 25_000,
         /// Automatic compaction stops after this many failures in a row.
         max_failures: Whole(1, MANY) = 3,
-        /// Compactions count as thrashing if `thrash_times` in a row come at most `thrash_turns` turns after the one before.
+        /// Compactions count as thrashing if `thrash_times` in a row come at most `thrash_turns` turns after the previous one.
         thrash_turns: Whole(1, MANY) = 3,
         thrash_times: Whole(1, MANY) = 3,
     }

@@ -46,7 +46,7 @@ fn part_place(part: &str) -> Option<usize> {
     PARTS.iter().position(|known| *known == part)
 }
 
-/// System and messages of the next model call, as JSON.
+/// System prompt and messages of the next model call, as JSON.
 #[derive(Clone, Debug)]
 pub struct PromptBody {
     pub system: String,
@@ -55,8 +55,9 @@ pub struct PromptBody {
     pub marks: Vec<CacheMark>,
 }
 
-/// Joins system and messages, with at most four breakpoints: the end of the static system part, the end of the system, the
-/// newest user message, and either the end of a compaction's summary or an earlier user message.
+/// Joins the system prompt and the messages, with at most four breakpoints: the end of the static part of the system
+/// prompt, the end of the whole system prompt, the newest user message, and either the end of a compaction's summary or an
+/// earlier user message.
 pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bool) -> PromptBody {
     let marks = marks(prompt, after_boundary);
     let messages = messages_json(prompt.messages(), &marks);
@@ -93,8 +94,8 @@ fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<CacheMark> {
     moving.into_iter().chain(summary).collect()
 }
 
-/// Marks the newest user message. The previous prompt's breakpoint was at the user message before it. If that is too far
-/// back for the provider to look, marks that message, too.
+/// Marks the newest user message. The previous prompt's breakpoint was at the user message before it. If the provider does
+/// not look that far back, marks that message as well.
 fn moving_marks(prompt: &ValidPrompt) -> Vec<CacheMark> {
     if prompt.tokens() < MIN_CACHED_TOKENS {
         return Vec::new();

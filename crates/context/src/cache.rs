@@ -11,7 +11,7 @@ use crate::usage::undated;
 
 /// Minimum percentage of the prefix that must be lost for a cache drop.
 pub const LOST_PERCENT: u64 = 5;
-/// Minimum number of tokens that must be lost for a cache drop. Smaller losses come from the places of breakpoints.
+/// Minimum number of tokens that must be lost for a cache drop. Smaller losses come from where the breakpoints are.
 pub const LOST_TOKENS: u64 = 2_000;
 
 /// A drop in the number of tokens read from the cache.
@@ -58,7 +58,7 @@ struct CacheChanges {
 pub struct CacheWatch {
     last: Option<CacheReading>,
     through: Seq,
-    /// Hashes of system and tools of the newest prompt that was handed out.
+    /// Hashes of the system prompt and tools of the newest prompt that was handed out.
     frame: Option<(u64, u64)>,
     changes: CacheChanges,
     breaks: u64,

@@ -2,8 +2,8 @@
 //! one short text, which is prepared in the background (staged) and used when the window fills up
 //! (committed).
 //!
-//! This module chooses the spans; other modules write and store their texts. A committed span is a decision like any
-//! other, frozen once it was handed out. It changes the prompt from its first message on.
+//! This module chooses the spans; other modules write and store their texts. A committed span is a decision like any other,
+//! frozen once a prompt that used it was handed out. It changes the prompt from the span's first message on.
 
 use bethink_transcript::{Message, Seq, cuts};
 
@@ -26,11 +26,11 @@ pub const STAGE_PERCENT: u64 = 50;
 /// Size of a span as a percentage of the effective window: large enough that few texts are needed, but small enough
 /// that a text covers one task.
 pub const SPAN_PERCENT: u64 = 6;
-/// Percentage of the effective window that the newest messages fill and that is never collapsed.
+/// Percentage of the effective window that belongs to the newest messages, which are never collapsed.
 pub const TAIL_PERCENT: u64 = 35;
 /// Maximum size of a span's text, as a percentage of the span's tokens.
 pub const TEXT_PERCENT: u64 = 30;
-/// Minimum size of a span, in tokens: in a smaller span, half of the text would be taken by its frame.
+/// Minimum size of a span, in tokens: in a smaller span, the frame would take up half of the text.
 pub const SPAN_MIN_TOKENS: u64 = 500;
 
 /// Whole rounds that one text can replace.

@@ -73,7 +73,7 @@ fn said(entries: &[HistoryEntry]) -> u64 {
 /// The outline of a prompt that was handed out, to compare the next one with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptShape {
-    /// Hashes of system and tools; `None` if they are unknown. Then they are assumed not to change.
+    /// Hashes of the system prompt and tools; `None` if they are unknown and assumed not to change.
     pub around: Option<[u64; 2]>,
     /// The compaction in force.
     pub boundary: Option<String>,
@@ -105,8 +105,8 @@ impl PromptShape {
         Self { around, boundary, messages: messages.iter().map(blocks).collect() }
     }
 
-    /// Makes the shape of a prompt with another compaction, whose messages are not known. No prompt has the same
-    /// beginning.
+    /// Makes the shape of a prompt with another compaction, whose messages are not known. The shape has no beginning in
+    /// common with any other prompt.
     pub fn with_other_boundary(around: Option<[u64; 2]>, boundary: Option<String>) -> Self {
         let other = Origin::Written { after: Seq::ZERO, hash: 0 };
         Self { around, boundary, messages: vec![vec![(other, 0)]] }

@@ -1,7 +1,7 @@
 //! Stage 4: microcompact. Old results of tools that can be called again are cleared.
 //!
-//! It runs when the session was idle for so long that the provider's cache has expired, or by count if that is configured.
-//! Otherwise it changes nothing.
+//! It runs when the session has been idle for so long that the provider's cache has expired, or by count if that is
+//! configured. Otherwise it changes nothing.
 
 use bethink_api::{PromptStage, StageReport};
 use bethink_transcript::{BlockKind, ToolSelection, UnixMicros, Variant};

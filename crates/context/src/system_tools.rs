@@ -18,7 +18,7 @@ pub struct ProjectTexts {
     pub memory: Option<String>,
 }
 
-/// System and tools of a call, ready to be joined.
+/// System prompt and tools of a call, ready to be joined.
 #[derive(Clone, Debug, Default)]
 pub struct SystemAndTools {
     pub system: Vec<SystemBlock>,
@@ -28,7 +28,7 @@ pub struct SystemAndTools {
     is_assumed: bool,
 }
 
-/// Tokens of system and tools, by part.
+/// Tokens of the system prompt and tools, by part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FixedTokens {
     pub system: u64,
@@ -43,8 +43,8 @@ impl FixedTokens {
         self.system + self.instructions + self.memory + self.tools
     }
 
-    /// Returns system and tools without texts, for callers that only need the figures. They are assumed to be those of the
-    /// last prompt.
+    /// Returns the system prompt and tools without their texts, for callers that only need the figures. The texts are
+    /// assumed to be those of the last prompt.
     pub fn without_texts(self) -> SystemAndTools {
         let tools = "[]".to_owned();
         SystemAndTools { system: Vec::new(), tools, tokens: self, is_assumed: true }
@@ -52,7 +52,7 @@ impl FixedTokens {
 }
 
 impl SystemAndTools {
-    /// Returns hashes of system and tools, if they are known.
+    /// Returns hashes of the system prompt and tools, if they are known.
     pub(crate) fn hashes(&self) -> Option<[u64; 2]> {
         (!self.is_assumed).then(|| [hash(&self.system), hash(&self.tools)])
     }

@@ -1,8 +1,8 @@
 //! The usage that a provider reported: which figures are valid, and how they correct the estimate.
 //!
-//! An assistant message reports the size of the prompt that it answers. History shows what was added since the previous
-//! prompt, so every turn shows the error of the estimate. A turn is ignored if something else changed the figure:
-//! another model, a changed view, a smaller prompt.
+//! An assistant message reports the size of the prompt that it answers. The history shows what was added since the previous
+//! prompt, so every turn shows the error of the estimate. A turn is ignored if something else changed the figure: another
+//! model, a changed view, a smaller prompt.
 
 use bethink_tokens::Calibration;
 use bethink_transcript::{BlockKind, Message, Role, Seq, TokenUsage, Variant};
@@ -28,7 +28,8 @@ pub(crate) fn undated(model: &str) -> &str {
     }
 }
 
-/// Returns the tokens of a message as the prompt shows it. The text of a collapsed span counts for its first message.
+/// Returns the tokens of a message as the prompt shows it. The text of a collapsed span is counted for the span's first
+/// message.
 pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     if let Some(span) = decisions.span_of(entry.message.seq) {
         return if span.first == entry.message.seq { u64::from(span.tokens) } else { 0 };
@@ -36,7 +37,7 @@ pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     tokens(entry, decisions, |_| true)
 }
 
-/// Returns the tokens of a message with only the `wanted` variants of replaced results.
+/// Returns the tokens of a message in which results are replaced only by `wanted` variants.
 fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> u64 {
     let shown = entry.blocks().map(|(block, facts)| match &block.kind {
         BlockKind::ToolResult { tool_use_id, .. } => {
@@ -59,18 +60,18 @@ pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
 pub struct Learner {
     model: String,
     calibration: Calibration,
-    /// The first message of the newest answer that reported its prompt, and the prompt's tokens.
+    /// The first message of the newest answer that reported the size of its prompt, and that size in tokens.
     known: Option<(Seq, u64)>,
     unseen: u64,
 }
 
-/// Maximum share of the window, as a divisor, by which the provider's count may exceed the estimate. The difference
-/// comes from a system prompt and tools that the client adds, and is expected again; more would mean a different
-/// prompt.
+/// Maximum share of the window, as a divisor, by which the provider's count may exceed the estimate. The difference comes
+/// from a system prompt and tools that the client adds, and is expected again; a larger one would mean a different prompt.
 pub const UNSEEN_SHARE: u64 = 4;
 
 impl Learner {
-    /// Learns from a history with `model`; `unseen` is the value that is already known.
+    /// Learns from a history with `model`; `unseen` is the number of tokens by which prompts are already known to exceed
+    /// their estimates.
     pub fn replay(model: &str, history: &History, decisions: &Decisions, unseen: u64) -> Self {
         let mut learner = Self { model: model.to_owned(), unseen, ..Self::default() };
         for entry in history.entries() {

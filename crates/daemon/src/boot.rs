@@ -104,7 +104,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Starts the background work. If the home cannot be written, work that needs it is done later.
+    /// Starts the background work. Work that writes to the home waits while the home cannot be written.
     async fn start(&self, opened: OpenReport) -> Result<(), BootError> {
         self.note_opened(opened);
         // Reports errors in the user's notes template and prompt at startup.
@@ -119,7 +119,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Resumes the work that the previous daemon did not finish, and starts to run jobs.
+    /// Resumes the work that the previous daemon did not finish, and starts running jobs.
     pub(crate) async fn resume(&self) -> Result<(), BootError> {
         match self.runner.release().await {
             // Damage of one job must not keep history from being served. Leases end by themselves.

@@ -12,8 +12,8 @@ use rustix::fs::OFlags;
 
 use crate::boot::BootError;
 
-/// Number of attempts to take the lock, and the pause in between. A client that tests whether a daemon holds the lock
-/// takes it for a few microseconds.
+/// Number of attempts to take the lock, and the pause between them. A client that tests whether a daemon holds the lock
+/// holds it for a few microseconds itself.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 

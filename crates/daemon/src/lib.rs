@@ -1,7 +1,7 @@
 //! The daemon starts the services, connects them with each other, runs their jobs and shuts them down.
 //!
-//! Requests do not pass through it: the server calls the services through their handles. Nothing here knows a route, a
-//! header or a status code.
+//! Requests do not pass through it: the server calls the services through their handles. Nothing here deals with routes,
+//! headers or status codes.
 //!
 //! Reading order: [`boot`] → [`connect`] → [`storage`].
 
@@ -48,7 +48,7 @@ pub struct Daemon {
 
 struct Inner {
     metrics: bethink_metrics::MetricsRegistry,
-    /// The damage that the start recovered from.
+    /// The damage from which the database was recovered at startup.
     recovered: OnceLock<String>,
     store: SqliteStore,
     check: DailyCheck,

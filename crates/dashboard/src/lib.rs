@@ -3,7 +3,7 @@
 //! Owns the page (`page/`, TypeScript), the committed files built from it (`dist/`), and their headers. The guard and the
 //! login are in `server`, and everything that the page shows comes from the API: no route here serves a person's data.
 //!
-//! Reading order: [`router`] → `files` → `headers`; of the page `page/src/main.ts` → `shell.ts` → `views/`.
+//! Reading order: [`router`] → `files` → `headers`; for the page, `page/src/main.ts` → `shell.ts` → `views/`.
 
 mod files;
 mod headers;

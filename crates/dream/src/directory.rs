@@ -9,7 +9,7 @@ pub struct DreamDirectory {
     pub scope: Scope,
     /// `None` if there is no index.
     pub index: Option<String>,
-    /// Whether a person restored this index. Then it is left as it is.
+    /// Whether a person restored this index. If so, it is left as it is.
     pub index_put_back: bool,
     pub topics: Vec<DreamTopic>,
     /// Existing topics that cannot be read because they are too large or not UTF-8. Index links to them are not dead.
@@ -24,7 +24,7 @@ pub struct DreamTopic {
     pub modified: UnixMicros,
     /// Whether only this daemon has written the file, and no person has changed it.
     pub untouched: bool,
-    /// Whether a person restored this version. Then it is left as it is.
+    /// Whether a person restored this version. If so, it is left as it is.
     pub put_back: bool,
 }
 

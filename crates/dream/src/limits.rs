@@ -5,7 +5,7 @@
 pub const SAME_WORDS: f64 = 0.8;
 
 /// Minimum number of sentences that a person's topic must have to be removed because another topic has all of them: a
-/// topic with a single common sentence is not a copy.
+/// single shared sentence does not make a topic a copy.
 pub const SAME_SENTENCES: usize = 2;
 
 /// Minimum number of words in a line that counts as a duplicate. Shorter lines, such as `Done`, may occur twice.
@@ -14,8 +14,8 @@ pub const LINE_WORDS: usize = 5;
 /// Maximum length of an index line, in characters. Longer ones are reported.
 pub const INDEX_LINE_CHARS: usize = 200;
 
-/// If there are at least this many dead links, and at least as many as topics, the directory is probably incomplete (for
-/// example during a checkout), so the links are kept.
+/// If there are at least this many dead links, and at least as many as there are topics, the directory is probably
+/// incomplete (for example during a checkout), so the links are kept.
 pub const MANY_DEAD: usize = 4;
 
 /// Age in microseconds from which an empty topic is removed. An editor may have just created a younger one.
@@ -45,6 +45,5 @@ pub const MANY_ALIKE: usize = 64;
 /// Maximum size of the files that a model sees in a dream, in bytes: about 40,000 tokens.
 pub const MODEL_SHOWN_BYTES: usize = 160 * 1024;
 
-/// Maximum size of a file that a model sees in a dream, in bytes. A larger file would take the room of many ordinary
-/// files.
+/// Maximum size of a file that a model sees in a dream, in bytes. A larger file would take up the room of many ordinary files.
 pub const MODEL_FILE_BYTES: usize = 16 * 1024;

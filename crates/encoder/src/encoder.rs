@@ -9,7 +9,7 @@ use crate::word_pieces::{VOCABULARY, WordPieces};
 const LAYERS: usize = 6;
 const POSITIONS: usize = 512;
 
-/// The encoder's weights, read from bytes that stay where they are.
+/// The encoder's weights, which are read in place and not copied.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     pieces: WordPieces<'a>,

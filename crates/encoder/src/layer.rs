@@ -32,7 +32,7 @@ impl<'a> Linear<'a> {
     }
 }
 
-/// Brings the values of a piece to mean 0 and standard deviation 1, then scales and shifts them.
+/// Normalizes the values of a piece to mean 0 and standard deviation 1, then scales and shifts them.
 #[derive(Debug)]
 pub(crate) struct Normalization {
     scale: Vec<f32>,

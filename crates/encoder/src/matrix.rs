@@ -1,7 +1,7 @@
 //! Products with matrices of 4-bit numbers.
 //!
 //! Both sides are converted to whole numbers of twelve bits, which changes a product by less than three thousandths and
-//! halves the time. The loops are written so that the compiler makes vector instructions of them.
+//! halves the time. The loops are written so that the compiler uses vector instructions for them.
 
 use crate::vectorized::{Loops, most_of, run_vectorized, whole};
 

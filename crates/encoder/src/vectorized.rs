@@ -1,12 +1,12 @@
 //! Loops that use the widest vector instructions of this processor, and arithmetic that is written for them.
 
-/// Loops that the compiler makes for several kinds of processors.
+/// Loops that are compiled for several kinds of processors.
 pub(crate) trait Loops {
     /// Runs the loops. This and all functions that it calls must be inlined; otherwise they use no wide instructions.
     fn run(self);
 }
 
-/// Runs the loops that were made for this processor.
+/// Runs the version of the loops that was compiled for this processor.
 pub(crate) fn run_vectorized(loops: impl Loops) {
     pulp::Arch::new().dispatch(Dispatched(loops));
 }
@@ -25,13 +25,13 @@ impl<L: Loops> pulp::WithSimd for Dispatched<L> {
 /// Number of results that are computed side by side.
 const LANES: usize = 16;
 
-/// Returns the sum of a function's results for all numbers.
+/// Applies a function to all numbers, and returns the sum of the results.
 #[inline(always)]
 pub(crate) fn sum_of(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     fold(values, 0.0, of, |sum, value| sum + value)
 }
 
-/// Returns the largest of a function's results for all numbers, or `least` if that is larger.
+/// Applies a function to all numbers, and returns the largest result, or `least` if that is larger.
 #[inline(always)]
 pub(crate) fn most_of(values: &[f32], least: f32, of: impl Fn(f32) -> f32) -> f32 {
     fold(values, least, of, f32::max)
@@ -61,10 +61,10 @@ pub(crate) fn whole(value: f32) -> i16 {
     (value + WHOLE).to_bits() as i16
 }
 
-/// At this size, the last bit of a float's fraction counts ones.
+/// In floats of this size, the last bit of the fraction has the value 1.
 const WHOLE: f32 = 1.5 * (1 << 23) as f32;
 
-/// Returns the power of e, with a relative error of at most 3e-7.
+/// Returns e to the power of `value`, with a relative error of at most 3e-7.
 #[inline(always)]
 pub(crate) fn exp(value: f32) -> f32 {
     let value = value.clamp(-87.0, 88.0);

@@ -60,7 +60,7 @@ pub struct WrittenTopic {
     pub text: String,
     /// The user's own words.
     pub sentence: String,
-    /// The message that contains them.
+    /// The message that contains these words.
     pub seq: Seq,
     pub rule: &'static str,
 }
@@ -90,7 +90,7 @@ pub struct Extraction {
     pub forget: Vec<(Seq, String)>,
 }
 
-/// Finds what the statements teach that no topic says yet.
+/// Finds what the statements teach and no topic says yet.
 pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     let Teachings { taught, forget, declined } = taught_by(lookup.said);
     let mut extractor = Extractor::new(lookup);

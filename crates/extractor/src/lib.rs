@@ -1,7 +1,7 @@
 //! Finds what is worth remembering in a conversation.
 //!
-//! Owns extraction: by rules from the user's own sentences, or by a forked agent, with the exact table of the agent's
-//! permissions and the copy of the memory on which it works. The daemon decides when to run, and handles files and
+//! Owns extraction, by rules from the user's own sentences or by a forked agent, including the table of the agent's
+//! permissions and the copy of the memory on which the agent works. The daemon decides when to run, and handles files and
 //! notifications. This crate is pure: it takes text and returns text to write.
 //!
 //! Reading order: [`wrote`] (which turns need no extraction) → [`same`] → [`unwanted`](mod@unwanted) →

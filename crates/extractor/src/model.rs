@@ -1,7 +1,7 @@
 //! Memories by a forked agent: its instruction, its permissions, and the copy of the memory on which it works.
 //!
-//! No call of the agent touches a file. It reads and writes a [`MemoryCopy`]; the daemon then writes the result like any
-//! other memory, if the files still have the texts that the agent was given.
+//! No call of the agent touches a file. The agent reads and writes a [`MemoryCopy`]; the daemon then writes the result like
+//! any other memory, if the files still have the texts that the agent was given.
 
 pub mod blocks;
 pub mod copy;

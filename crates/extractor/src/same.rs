@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Minimum share of common words in statements with the same meaning.
 const SAME: f64 = 0.75;
-/// Minimum share of the shorter statement's words, without numbers, that statements on the same subject have in common. It is
-/// high, so that two different rules for "generated files" do not count as one.
+/// Minimum share of the shorter statement's words, without numbers, that two statements on the same subject have in common.
+/// It is high, so that two different rules for "generated files" do not count as one.
 const ABOUT: f64 = 0.8;
 
 /// The meaning of a statement, independent of word order and form.

@@ -22,14 +22,14 @@ pub struct NamedText {
 /// An agent that works, or worked, while the main conversation goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundAgent {
-    /// The ID that its client gave it; empty if unknown.
+    /// The ID that the client gave the agent; empty if unknown.
     pub id: String,
-    /// The task that it was started for.
+    /// The task for which the agent was started.
     pub name: String,
     pub started: Seq,
-    /// What the client answered when it was started, such as the file with its output.
+    /// What the client answered when the agent was started, such as the file with its output.
     pub note: String,
-    /// The message that reported its end, and `finished`, `failed` or another word that the client uses.
+    /// The message that reported the agent's end, and `finished`, `failed` or another word that the client uses.
     pub ended: Option<(Seq, String)>,
     pub result: String,
 }
@@ -39,9 +39,9 @@ pub struct BackgroundAgent {
 pub struct ProposedPlan {
     pub seq: Seq,
     pub text: String,
-    /// The file that contains it.
+    /// The file that contains the plan.
     pub path: Option<String>,
-    /// Whether the user approved it; `None` until they answer.
+    /// Whether the user approved the plan; `None` until they answer.
     pub approved: Option<bool>,
 }
 
@@ -84,7 +84,7 @@ struct StateCall {
     /// Whether an agent works in the background.
     background: bool,
     plan: String,
-    /// Files that it reads or changes.
+    /// Files that the call reads or changes.
     files: Vec<String>,
 }
 
@@ -106,8 +106,8 @@ const PATCHED: usize = 100;
 /// Maximum number of calls whose result has not arrived.
 const CALLS: usize = 64;
 const NOTE_BYTES: usize = 400;
-/// Size above which the result of a skill call is the skill's text, in bytes. A shorter one only says that the skill
-/// was launched.
+/// Size above which the result of a skill call is the skill's text, in bytes. A shorter result only says that the skill was
+/// launched.
 const SKILL_BYTES: usize = 200;
 /// The directory of Claude Code's plans.
 const PLANS: &str = "/.claude/plans/";
@@ -115,7 +115,7 @@ const PLANS: &str = "/.claude/plans/";
 const SKILL_BODY: &str = "Base directory for this skill: ";
 const REMINDER: &str = "<system-reminder>";
 const REMINDER_END: &str = "</system-reminder>";
-/// Beginnings of announcements, with the name of what they announce. A later one adds to the earlier ones.
+/// Beginnings of announcements, with the name of what they announce. A later announcement adds to the earlier ones.
 const ANNOUNCEMENTS: [(&str, &str); 8] = [
     ("The following deferred tools are", "deferred tools"),
     ("# MCP Server Instructions", "MCP servers"),
@@ -481,7 +481,7 @@ fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     rest.split_once(&format!("</{name}>")).map(|(content, _)| content.trim())
 }
 
-/// Returns the ID of an agent from the client's answer that the agent was started.
+/// Returns the ID of an agent from the client's confirmation that the agent was started.
 fn started_id(text: &str) -> Option<String> {
     const MARKS: [&str; 4] = ["agentId: ", "\"agent_id\":", "agent_id: ", "task_id: "];
     let rest = MARKS.iter().find_map(|mark| text.split_once(mark)).map(|(_, rest)| rest)?;
@@ -491,7 +491,7 @@ fn started_id(text: &str) -> Option<String> {
     (!id.is_empty()).then_some(id)
 }
 
-/// Returns the plan's file that a reminder of plan mode names.
+/// Returns the plan file that a plan-mode reminder names.
 fn plan_file(text: &str) -> Option<String> {
     let is_edge = |c: char| matches!(c, '`' | '"' | '(' | ')' | ',' | '.');
     let mut words = text.split_whitespace().map(|word| word.trim_matches(is_edge));

@@ -56,7 +56,7 @@ pub(crate) struct PendingEdit {
     pub(crate) place: usize,
     pub(crate) seq: Seq,
     pub(crate) changes: Vec<TextChange>,
-    /// What the assistant said before it.
+    /// What the assistant said before the edit.
     pub(crate) why: Option<RecordedStatement>,
 }
 

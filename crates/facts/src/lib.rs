@@ -102,7 +102,7 @@ impl Facts {
         }
     }
 
-    /// Reads a prompt that was queued while the assistant worked and is not part of a message.
+    /// Reads a prompt that was queued while the assistant was working and that is not part of a message.
     pub fn observe_queued(&mut self, seq: Seq, text: &str, at: UnixMicros) {
         if seq > self.through {
             self.through = seq;

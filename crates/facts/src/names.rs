@@ -9,7 +9,7 @@ use bethink_transcript::Seq;
 
 use crate::need::{NeedMoment, need};
 
-/// Number of messages after which a mention counts half: about the length of one task.
+/// Number of messages after which a mention counts half as much: about the length of one task.
 const SLOW_HALF_LIFE: f32 = 300.0;
 /// Number of messages after which the weight of a mention, as a sign of current activity, is halved.
 const QUICK_HALF_LIFE: f32 = 40.0;

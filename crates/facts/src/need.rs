@@ -42,7 +42,7 @@ pub struct NeedMoment<'a> {
     pub now: Seq,
     /// Names in unfinished work.
     pub open: HashSet<&'a str>,
-    /// Names of files that were edited, and that were only read.
+    /// Names of files that were edited, and of files that were only read.
     pub edited: HashSet<&'a str>,
     pub read: HashSet<&'a str>,
     /// Words in the names that are in use right now.

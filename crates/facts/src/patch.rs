@@ -12,7 +12,7 @@ pub(crate) struct FilePatch<'a> {
     pub(crate) changes: Vec<TextChange>,
 }
 
-/// Returns the files that a patch writes, in its order.
+/// Returns the files that a patch writes, in the order of the patch.
 pub(crate) fn files(patch: &str) -> Vec<FilePatch<'_>> {
     let mut found: Vec<FilePatch<'_>> = Vec::new();
     for line in patch.lines().take(LINES) {

@@ -196,7 +196,7 @@ fn show<'a>(app: &mut CliApp, mut lines: impl Iterator<Item = &'a str>) -> Done 
     })?)
 }
 
-/// Reads the last lines. Leaves the file at its end.
+/// Reads the last lines, and leaves the read position at the end of the file.
 fn last_lines(file: &mut File, count: usize) -> io::Result<Vec<String>> {
     let mut last = VecDeque::new();
     let mut reader = BufReader::new(&mut *file);

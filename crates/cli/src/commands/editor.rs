@@ -41,8 +41,8 @@ pub(super) fn check() -> Result<(), CliFailure> {
 pub(super) struct EditorFile(PathBuf);
 
 impl EditorFile {
-    /// Returns the error for text that could not be saved. The error names the file. `newer` says what to do if the original
-    /// was changed in the meantime, which a problem of the type `stale` reports.
+    /// Returns the error for text that could not be saved. The error names the file. `newer` says what to do if the daemon
+    /// reported a problem of the type `stale`: the original was changed in the meantime.
     pub(super) fn not_saved(&self, error: &ClientError, stale: &str, newer: &str) -> CliFailure {
         let mut hint = format!("your text is kept in {}", self.0.display());
         if error.problem().is_some_and(|problem| problem.kind == stale) {

@@ -1,4 +1,4 @@
-//! `bethink export`: a session as JSONL, to stdout or to a file.
+//! `bethink export`: writes a session as JSONL, to stdout or to a file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

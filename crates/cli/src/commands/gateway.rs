@@ -1,4 +1,4 @@
-//! `bethink gateway`: the base URLs to set in clients of providers.
+//! `bethink gateway`: shows the base URLs to set in providers' clients.
 
 use std::path::Path;
 

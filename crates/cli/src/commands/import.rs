@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::app::CliApp;
 use crate::failure::{CliFailure, Done};
 
-/// Shortest and longest pause between two checks of a job: small files finish at once, large ones take long.
+/// Shortest and longest pause between two checks of a job: small files finish at once, large ones take longer.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const SLOWEST_LOOK: Duration = Duration::from_millis(200);
 /// Maximum number of skipped lines that are shown per file.

@@ -99,8 +99,8 @@ fn places(wanted: &AgentImport<'_>) -> Result<Vec<(TranscriptAgent, PathBuf)>, C
     Ok(vec![(agent, place)])
 }
 
-/// Returns whether the daemon reads what the agent writes after the import. Claude Code's transcripts are read when
-/// its hooks run instead.
+/// Returns whether the daemon keeps reading what the agent writes after the import. Claude Code's transcripts are read when
+/// its hooks run, so they need not be followed.
 fn is_followed(agent: TranscriptAgent, place: &Path) -> bool {
     let is_place = agent.storage() == StorageForm::Database || place.is_dir();
     is_place && agent != TranscriptAgent::ClaudeCode

@@ -31,7 +31,7 @@ pub(crate) struct InstallOptions {
 struct InstallOutcome {
     path: String,
     what: &'static str,
-    /// `written`, `unchanged`, `would change`, `removed`.
+    /// One of `written`, `unchanged`, `would change` and `removed`.
     outcome: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     diff: String,
@@ -200,7 +200,7 @@ pub(super) fn states(app: &CliApp, project: bool) -> Vec<FileState> {
     states_of(app, &request(app), project, |_| true)
 }
 
-/// Returns only the states of the gateway's addresses.
+/// Returns only the states of the files that contain the gateway's addresses.
 pub(super) fn address_states(app: &CliApp, addresses: GatewayAddresses) -> Vec<FileState> {
     let wanted = InstallRequest {
         anthropic: Some(addresses.anthropic),
@@ -346,8 +346,8 @@ async fn wanted(
     })
 }
 
-/// Returns what to write, except for the gateway's addresses. bethink's home is written if a program would not find it without
-/// the environment variables of bethink and XDG.
+/// Returns what to write, except for the gateway's addresses. This includes bethink's home if a program would not find it
+/// without bethink's and XDG's environment variables.
 fn request(app: &CliApp) -> InstallRequest {
     let bare = |name: &str| std::env::var(name).ok().filter(|_| name == "HOME");
     let default = Home::find(&bare, None).ok();
@@ -377,7 +377,7 @@ fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
 }
 
 /// Returns this program's path in `PATH` if it is there, because an update replaces that file; else its own path. For a
-/// program in a cache, returns that of its copy.
+/// program in a cache, returns the path of its copy.
 fn program(app: &CliApp) -> String {
     let own = app.program.canonicalize().ok();
     let path = std::env::var_os("PATH").unwrap_or_default();

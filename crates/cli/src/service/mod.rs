@@ -59,7 +59,7 @@ impl Manager {
     }
 }
 
-/// Returns whether bethink wrote the file, or it is a copy from `deploy/`.
+/// Returns whether the file was written by bethink or copied from `deploy/`.
 pub(crate) fn is_ours(text: &str) -> bool {
     text.contains(MARK)
 }

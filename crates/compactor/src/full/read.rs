@@ -1,4 +1,4 @@
-//! Reads a model's answer, which is nine sections or is rejected.
+//! Reads a model's answer, which must have nine sections.
 
 use bethink_transcript::text::{closed_fences, plain};
 
@@ -46,8 +46,8 @@ fn named(sections: &[Section]) -> String {
     sections.iter().map(|section| section.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Maximum number of `<summary>` tags that are tried as the beginning, because a summary may quote the tag: the last
-/// ones, newest first, then the first one.
+/// Maximum number of `<summary>` tags that are tried as the start of the summary, from the last one backwards: the summary
+/// may itself quote the tag. If none of them fits, the first tag is tried.
 const BEGINNINGS: usize = 8;
 const DRAFT: (&str, &str) = ("<analysis>", "</analysis>");
 const SUMMARY: (&str, &str) = ("<summary>", "</summary>");
@@ -107,7 +107,7 @@ fn around_draft<'a>(reply: &'a str, lower: &str) -> (&'a str, &'a str) {
     (&reply[..from], &reply[end.unwrap_or(reply.len())..])
 }
 
-/// Removes a draft inside the summary. Its tag is at the start of a line, unlike a mention of the tag.
+/// Removes a draft inside the summary. A draft begins with a tag at the start of a line; elsewhere, the tag is only mentioned.
 fn without_draft(summary: &str) -> String {
     let mut kept = String::with_capacity(summary.len());
     let mut in_draft = false;

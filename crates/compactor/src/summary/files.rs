@@ -92,7 +92,7 @@ fn group(
     }
 }
 
-/// Whether a line has at most one word or number, as `} else {` and `t.Parallel()`.
+/// Whether a line has at most one word or number, such as `} else {` or `t.Parallel()`.
 fn is_one_term(line: &str) -> bool {
     let terms = line.split(|c: char| !c.is_alphanumeric());
     terms.filter(|term| term.len() > 2 || term.parse::<u64>().is_ok()).nth(1).is_none()
@@ -104,7 +104,7 @@ const ONE_TERM: f32 = 0.2;
 const TEST: f32 = 0.5;
 /// Value of a statement made before an edit.
 const NOTE: f32 = 0.9;
-/// Value of a statement made before an edit that contains no names.
+/// Value of a statement that was made before an edit and that contains no names.
 const VAGUE_NOTE: f32 = 0.3;
 
 /// Returns the last passage of a statement, which is usually about the call that follows.
@@ -112,7 +112,7 @@ fn last_passage(text: &str) -> &str {
     passages(text).last().map_or(text, |passage| passage.text)
 }
 
-/// At most one part in this many of the room is reserved for edited files without a chosen passage.
+/// Maximum share of the room, as a divisor, that is reserved for edited files without a chosen passage.
 const ROWS_SHARE: usize = 10;
 
 /// Returns the room for edited files without a chosen passage: no more than all of them need.

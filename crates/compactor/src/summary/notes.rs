@@ -14,7 +14,7 @@ use super::{open_work, user_words};
 pub struct SessionNotes {
     /// The Markdown file with a person's edits.
     pub text: String,
-    /// The last message that they cover.
+    /// The last message that the notes cover.
     pub through: Seq,
 }
 

@@ -50,7 +50,7 @@ fn corrections(page: &mut SummaryPage, request: &SummaryRequest<'_>, shown: &Has
     }
 }
 
-/// Lists corrections, open tasks and open failures that `texts` do not have.
+/// Lists corrections, open tasks and open failures that `texts` do not contain.
 pub(crate) fn open_work(
     request: &SummaryRequest<'_>,
     shown: &HashSet<Seq>,
@@ -197,7 +197,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     }
 }
 
-/// Number of newest commits and actions that are listed.
+/// How many of the newest commits and actions are listed.
 const COMMITS: usize = 4;
 const ACTIONS: usize = 3;
 

@@ -1,4 +1,4 @@
-//! What searches found: where the things are that the work is about.
+//! What searches found: the places in files that the work is about.
 
 use bethink_facts::rows::{common_root, file_name, mark};
 
@@ -7,10 +7,11 @@ use crate::ladder::SummaryRequest;
 use super::rows::below;
 use super::select::{PassageCandidate, PassageGroup, freshness};
 
-/// Value of a finding of the turn under way, and of an older one, whose turn said what came of it.
+/// Value of a search result from the current turn, and from an earlier one. An earlier one is worth less, because its
+/// turn's answer already says what it led to.
 const THIS_TURN: f32 = 1.0;
 const EARLIER_TURN: f32 = 0.2;
-/// Share of that value for the text of one line.
+/// Share of that value that a single line found by the search gets.
 const ONE_LINE: f32 = 0.6;
 
 pub(super) fn groups(request: &SummaryRequest<'_>) -> Vec<PassageGroup> {

@@ -10,7 +10,7 @@ use bethink_transcript::Seq;
 const REPEATED: f32 = 0.08;
 /// Minimum share of a passage's weight that new terms must have.
 const NEW: f32 = 0.15;
-/// Number of candidates that are compared in each step: those with the highest value at first.
+/// Number of candidates that are compared in each step: those with the highest initial value.
 const CANDIDATES: usize = 3_000;
 /// Fixed cost of a passage, in bytes: a reader has to work out where each one belongs.
 const PASSAGE_COST: f32 = 30.0;
@@ -20,10 +20,10 @@ const TOPIC: f32 = 1.0;
 const NEXT: f32 = 1.5;
 /// How strongly the share of the room that a group has taken lowers the value of its other passages.
 const SPREAD: f32 = 6.0;
-/// Factor for the rarity of a name among the candidates; that of other words is smaller. The need for a name is added.
+/// Factor for the rarity of a name among the candidates; other words have a smaller factor. The need for a name is added.
 const NAME: f32 = 1.0;
 
-/// Number of messages after which the part of a passage's value that it can lose is halved.
+/// Number of messages after which a passage has lost half of the value that it can lose.
 const HALF_LIFE: f32 = 120.0;
 /// Minimum share of its value that an old passage keeps.
 const OLD: f32 = 0.4;
@@ -34,13 +34,13 @@ pub(super) fn freshness(facts: &Facts, seq: Seq) -> f32 {
     OLD + (1.0 - OLD) * names::decay(age, HALF_LIFE)
 }
 
-/// Passages that are shown together: from one message, or of one file.
+/// Passages that are shown together: from one message, or from one file.
 #[derive(Debug, Default)]
 pub(super) struct PassageGroup {
-    /// Begins the line or block.
+    /// The text at the beginning of the line or block.
     pub(super) head: String,
     pub(super) seq: Seq,
-    /// Whether it is a file that was edited.
+    /// Whether the passages are from a file that was edited.
     pub(super) is_edited: bool,
     pub(super) passages: Vec<PassageCandidate>,
 }

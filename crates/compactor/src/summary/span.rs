@@ -22,7 +22,7 @@ pub struct SpanRequest {
     pub id: CollapseId,
     /// The span's messages, oldest first.
     pub messages: Vec<Arc<Message>>,
-    /// Some messages after it, which show whether a failure in it was fixed.
+    /// Some messages after the span, which show whether a failure in the span was fixed.
     pub after: Vec<Arc<Message>>,
     pub max_bytes: usize,
     pub hints: Hints,
@@ -31,7 +31,7 @@ pub struct SpanRequest {
 /// Number of messages after a span that are searched for fixes: a failure is fixed soon or not at all.
 pub const SPAN_AFTER: usize = 40;
 
-/// The strategy of these texts, stored with each span: no model is called.
+/// The strategy of the texts of spans, stored with each span: no model is called.
 pub const SPAN_STRATEGY: &str = "embedded";
 
 /// Writes the text of a span in up to `max_bytes`. After an error, which gives the reason, the span is not collapsed.
@@ -110,7 +110,7 @@ fn words(facts: &Facts, limit: usize) -> String {
     titled("The user said:", page.finish())
 }
 
-/// Returns the size limit for each item with which all of them fit in `room`.
+/// Returns the size limit per item at which all items fit in `room`.
 fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut lengths: Vec<usize> = lengths.collect();
     lengths.sort_unstable();

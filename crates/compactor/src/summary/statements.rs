@@ -25,7 +25,7 @@ const ON_THE_WAY: f32 = 0.55;
 const REPORT: f32 = 0.6;
 const EARLIER: f32 = 0.6;
 const OLDER_USER: f32 = 1.3;
-/// Factor for a statement that the user corrected in the reply: the correction counts, and it is quoted.
+/// Factor for a statement that the user corrected in the reply: the correction is what counts, and it is quoted.
 const CORRECTED: f32 = 0.3;
 
 /// Returns groups of passages, one per statement, oldest first. The user's messages in `shown` are shown whole.
@@ -74,7 +74,7 @@ pub(super) fn groups(request: &SummaryRequest<'_>, shown: &HashSet<Seq>) -> Vec<
     groups
 }
 
-/// Returns what the user said to a statement by the assistant, before its `next` one.
+/// Returns the user's reply to a statement by the assistant, if there is one before the assistant's `next` statement.
 fn reply<'a>(
     facts: &'a Facts,
     said: &RecordedStatement,
@@ -130,7 +130,7 @@ fn group(facts: &Facts, said: &RecordedStatement, head: String, worth: f32) -> P
     PassageGroup { head, seq: said.seq, is_edited: false, passages: passages.collect() }
 }
 
-/// Returns a passage as the summary quotes it: a line of code between backticks, so that it reads as one among sentences.
+/// Returns a passage as the summary quotes it: a line of code in backticks, so that it can be told from sentences.
 fn quoted(passage: Passage<'_>) -> String {
     match passage.is_code && !passage.text.contains('`') {
         true => format!("`{}`", shorten(passage.text, PASSAGE_BYTES)),

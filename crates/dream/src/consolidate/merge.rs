@@ -64,8 +64,8 @@ impl Leaf {
         }
     }
 
-    /// Returns whether `kept` says everything in this topic. A person's topic must have several sentences: a single
-    /// common sentence does not make it a copy.
+    /// Returns whether `kept` says everything in this topic. A person's topic must have several sentences: a single shared
+    /// sentence does not make it a copy.
     fn is_copied_in(&self, kept: &Leaf) -> bool {
         let (mine, theirs) = (&self.content, &kept.content);
         let enough = !mine.said.is_empty() && (self.own || mine.said.len() >= SAME_SENTENCES);
@@ -118,8 +118,8 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Returns the pairs worth comparing, sorted: topics that have one topic's rarest sentence in common, as copies do, and topics
-/// of which one contains one of the other's rarest words. If no word is rare, for example in thousands of topics on one
+/// Returns the pairs worth comparing, sorted: topics that have one topic's rarest sentence in common, as copies do, and
+/// topics where one contains one of the other's rarest words. If no word is rare, for example in thousands of topics on one
 /// subject, some similar topics that are not copies are not compared.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();

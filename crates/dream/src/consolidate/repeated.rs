@@ -50,7 +50,7 @@ fn repeated(body: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Removes blocks. If blank lines were before and after one, those after it are removed, too.
+/// Removes blocks. If a block has blank lines before and after it, those after it are removed as well.
 fn without(body: &str, gone: &[Range<usize>]) -> String {
     let (mut out, mut from) = (String::with_capacity(body.len()), 0);
     for range in gone {

@@ -42,7 +42,7 @@ pub struct FoundCandidate {
     pub at: UnixMicros,
     /// The user's own words: one sentence, or several consecutive ones.
     pub sentence: String,
-    /// What it follows or answers: the user's own sentence before it, or the assistant's last one.
+    /// What the statement follows or answers: the user's own sentence before it, or the assistant's last one.
     pub before: Option<String>,
     pub kind: MemoryKind,
     /// The strongest cue that was found.

@@ -127,7 +127,7 @@ impl MemoryCopy {
         Ok(format!("{} was {verb}.", name.file()))
     }
 
-    /// Replaces `old`, which must occur once, with `new`, or each occurrence if `all`.
+    /// Replaces `old`, which must occur exactly once, with `new`; if `all` is set, replaces every occurrence.
     pub fn edit(
         &mut self,
         spot: &MemorySpot,

@@ -1491,7 +1491,7 @@ export interface components {
             read_now: number;
             /** @description When it happened, as RFC 3339. */
             at: string;
-            /** @description Whether a compaction explains it. */
+            /** @description Whether a compaction explains the drop. */
             expected: boolean;
         };
         /** @description How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session. */
@@ -1522,7 +1522,7 @@ export interface components {
             rule: string;
             /**
              * Format: int64
-             * @description Estimated value of the statement for later work. Only the 5 candidates of a session with the highest scores are kept.
+             * @description Estimated value of the statement for later work. Only the 5 highest-scoring candidates of a session are stored.
              */
             score: number;
             /**
@@ -1646,7 +1646,7 @@ export interface components {
              * @description Maximum size of the summary in tokens, counted as 4 bytes each.
              */
             summary_tokens?: number | null;
-            /** @description Change nothing, and return the compaction as it would be made now. A model is called if the level needs one. */
+            /** @description Change nothing, and return the compaction that would be made now. A model is called if the level needs one. */
             dry_run?: boolean;
         };
         /** @description One compaction of a session. */
@@ -1821,7 +1821,7 @@ export interface components {
         ContextLevel: {
             /**
              * Format: int64
-             * @description Estimated tokens of the next prompt. System and tools count as in the last prompt.
+             * @description Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt.
              */
             tokens: number;
             level: components["schemas"]["FillLevel"];
@@ -1955,7 +1955,7 @@ export interface components {
             kind: components["schemas"]["DecisionKind"];
             /**
              * Format: int64
-             * @description The message that the attached text follows; for other kinds, the newest message at the time of the decision.
+             * @description The message that the attached text follows. If no text was attached, the newest message at the time of the decision.
              */
             after_seq: number;
             /** @description What the attached text is: `memory`, `todos`, `file`, `plan`, … */
@@ -2000,7 +2000,7 @@ export interface components {
             /** @description The reason. */
             why: string;
         };
-        /** @description A finding of a consolidation that a person has to decide. */
+        /** @description Something that a consolidation noted, such as a problem that a person has to solve. */
         DreamNote: {
             phase: components["schemas"]["DreamPhase"];
             /** @description The text. */
@@ -2034,7 +2034,7 @@ export interface components {
             strategy: components["schemas"]["Strategy"];
             /** @description In the order of the phases. */
             steps: components["schemas"]["DreamStep"][];
-            /** @description Findings that a person has to decide. */
+            /** @description What the consolidation noted, such as problems that a person has to solve. */
             notes: components["schemas"]["DreamNote"][];
             /** @description Lines and sentences that were removed from the memory. Earlier versions still contain them. */
             dropped: components["schemas"]["DreamDropped"][];
@@ -2110,9 +2110,9 @@ export interface components {
              * @description Number of statements that were skipped because the agent itself wrote to memory in that turn.
              */
             by_agent: number;
-            /** @description Memories that were written, or would be. */
+            /** @description Memories that were written or, in a dry run, would be. */
             memories: components["schemas"]["LearnedMemory"][];
-            /** @description Statements that may be worth remembering. They wait for a decision, or would in a dry run. */
+            /** @description Statements that may be worth remembering. They wait for a decision, unless this was a dry run. */
             candidates?: components["schemas"]["Candidate"][];
             /** @description Statements worth remembering that were not written. */
             dropped?: components["schemas"]["DroppedStatement"][];
@@ -2123,7 +2123,7 @@ export interface components {
         FidelityDetail: {
             /**
              * Format: int64
-             * @description Number of names that were checked: at most 300 that occurred more than once, those that are most likely needed.
+             * @description Number of names that were checked: of those that occurred more than once, at most the 300 likeliest to be needed.
              */
             names: number;
             /**
@@ -2186,7 +2186,7 @@ export interface components {
             /** @description Show what would be done, but do nothing. */
             dry_run?: boolean;
         };
-        /** @description What was removed, or would be. */
+        /** @description What was removed or, in a dry run, would be. */
         Forgotten: {
             /** @description Whether this was a dry run, which changes nothing. */
             dry_run: boolean;
@@ -2206,8 +2206,8 @@ export interface components {
             /** @description The name. */
             name: string;
             /**
-             * @description `removed` if the topic contained nothing else, `restored` to its state before the session, or `cut` if only the
-             *     lines of the session were removed.
+             * @description `removed` if the topic contained nothing else, `restored` if it is again as it was before the session, or `cut` if
+             *     only the lines of the session were removed.
              */
             outcome: components["schemas"]["MemoryOutcome"];
             /** @description The lines that are removed. */
@@ -2334,8 +2334,8 @@ export interface components {
             /** @description A directory of the project. */
             project_dir?: string | null;
             /**
-             * @description The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
-             *     `continue`. If absent, the content of the file decides. If set, the result of the job is an `AgentTranscripts`.
+             * @description The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. If
+             *     absent, the agent is recognized by the file's content. If set, the result of the job is an `AgentTranscripts`.
              */
             agent?: string | null;
             /** @description Count the sessions and messages, but import nothing. Requires `agent`. */
@@ -2374,9 +2374,9 @@ export interface components {
         };
         /** @description The instruction files that apply to a working directory. */
         InstructionChain: {
-            /** @description Whether prompts include them, according to the configuration. */
+            /** @description Whether prompts include instruction files, according to the configuration. */
             enabled: boolean;
-            /** @description The root of the working tree, or the directory itself. */
+            /** @description The root of the git working tree that contains the project, or else the project directory. */
             root: string;
             /** @description The working directory. */
             cwd: string;
@@ -2396,14 +2396,14 @@ export interface components {
         InstructionFile: {
             /** @description Path of the file. */
             path: string;
-            /** @description The target of a symlink. */
+            /** @description The path with symlinks resolved, if it differs from `path`. */
             real_path?: string | null;
             kind: components["schemas"]["InstructionKind"];
             /** @description The reason, in words. */
             why: string;
             /**
-             * @description Loaded because the agent read or changed a file that the instructions apply to. They are at the end of the
-             *     prompt until the next compaction.
+             * @description Loaded because the agent read or changed a file that the instructions apply to. Such instructions are at the end of
+             *     the prompt until the next compaction.
              */
             touched?: boolean;
             /** @description The file that imports it. */
@@ -2570,7 +2570,7 @@ export interface components {
             /** @description Open this URL in a browser within a minute. It works once. */
             url: string;
         };
-        /** @description A memory that was written, or would be. */
+        /** @description A memory that was written or, in a dry run, would be. */
         LearnedMemory: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
@@ -2590,7 +2590,7 @@ export interface components {
             /** @description The whole file, in a dry run. */
             text?: string | null;
         };
-        /** @description A topic that a recalled one links to. */
+        /** @description A topic that a recalled topic links to. */
         LinkedTopic: {
             /** @description The name. */
             name: string;
@@ -2907,8 +2907,8 @@ export interface components {
             warnings: string[];
         };
         /**
-         * @description A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
-         *     that it does not know.
+         * @description A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, including
+         *     fields that it does not know.
          */
         Message: {
             /**
@@ -3275,7 +3275,7 @@ export interface components {
             edits?: boolean;
         };
         /**
-         * @description What a message is to a reader.
+         * @description What kind of message it is.
          * @enum {string}
          */
         OutlineKind: "typed" | "inserted" | "results" | "assistant";
@@ -3289,7 +3289,7 @@ export interface components {
             kind: components["schemas"]["OutlineKind"];
             /** @description When it was written, as RFC 3339. */
             created_at: string;
-            /** @description It has text besides tool calls and thinking. */
+            /** @description The message has text besides tool calls and thinking. */
             says?: boolean;
             /** @description The message's tool calls. */
             calls?: components["schemas"]["OutlineCall"][];
@@ -3472,7 +3472,7 @@ export interface components {
          */
         PromptChange: "system" | "tools" | "model" | "compaction" | "collapse" | "microcompact" | "snip" | "history" | "idle" | "unknown";
         /**
-         * @description Whether the session may be compacted to make the prompt.
+         * @description Whether the session may be compacted in order to build the prompt.
          * @enum {string}
          */
         PromptCompaction: "auto" | "never";
@@ -3763,7 +3763,7 @@ export interface components {
         RecordingPause: {
             /** @description When it began, as RFC 3339. */
             since: string;
-            /** @description When it ends, as RFC 3339; absent if somebody has to end it. */
+            /** @description When it ends, as RFC 3339; absent if the pause lasts until somebody ends it. */
             until?: string | null;
         };
         /** @description What is recorded. */
@@ -3821,8 +3821,8 @@ export interface components {
             /** @description A human-readable explanation. */
             detail: string;
             /**
-             * @description Whether to ask for the prompt again and send it. It differs from the rejected one unless `step` is `wait` or
-             *     `shrink_output`, which only changes `max_tokens`.
+             * @description Whether to request the prompt again and send it. The new prompt is the same as the rejected one if `step` is `wait`,
+             *     or if it is `shrink_output`, which only changes `max_tokens`.
              */
             retry: boolean;
             /**
@@ -3895,7 +3895,7 @@ export interface components {
              * @description The session that this comes from.
              */
             session_id?: string | null;
-            /** @description Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several. */
+            /** @description Findings of the secret scan that a person allows: rule names, or `RULE:LINE` if a rule has several findings. */
             allow_secret?: string[];
         };
         /** @description The reader missed more events than are stored, so it has to read everything again. */
@@ -3986,8 +3986,8 @@ export interface components {
             /** @description Best first; empty if nothing matches well. */
             hits: components["schemas"]["SearchHit"][];
             /**
-             * @description Whether everything was searched. While an index is being built, or cannot be written because of the disk, this is
-             *     `false`: search again later.
+             * @description Whether everything was searched. This is `false` while an index is being built, and if the disk prevents an index
+             *     from being written: search again later.
              */
             complete?: boolean;
         };
@@ -4096,7 +4096,7 @@ export interface components {
             why: string;
             /** @description Nothing is wrong: for example, the file is empty, was already loaded, or is for another program. */
             harmless?: boolean;
-            /** @description `POST /v1/instructions/approve` can allow it. */
+            /** @description `POST /v1/instructions/approve` can allow the file. */
             approve?: boolean;
             /** @description The file that imports it. */
             imported_by?: string | null;
@@ -4285,17 +4285,17 @@ export interface components {
             effective: number;
             /**
              * Format: int64
-             * @description From this size of the prompt, the level is `warning`.
+             * @description From this prompt size on, the level is `warning`.
              */
             warning: number;
             /**
              * Format: int64
-             * @description From this size, the session is compacted automatically, if that is turned on.
+             * @description From this prompt size on, the session is compacted automatically, if that is turned on.
              */
             auto: number;
             /**
              * Format: int64
-             * @description From this size, no prompt is returned without a compaction.
+             * @description From this prompt size on, no prompt is returned without a compaction.
              */
             blocking: number;
         };
@@ -4475,12 +4475,12 @@ export interface components {
             unpriced: number;
             /**
              * Format: int64
-             * @description The limit of tokens per day.
+             * @description The daily token limit.
              */
             daily_tokens?: number | null;
             /**
              * Format: double
-             * @description The limit of cost per day.
+             * @description The daily cost limit.
              */
             daily_cost_usd?: number | null;
         };
@@ -5331,7 +5331,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was removed, or would be. */
+            /** @description What was removed or, in a dry run, would be. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5561,8 +5561,8 @@ export interface operations {
                 /** @description Any directory of the project */
                 project_dir: string;
                 /**
-                 * @description Findings of the secret scan that a person allows, separated by commas: rules, or `RULE:LINE` where a rule finds
-                 *     several
+                 * @description Findings of the secret scan that a person allows, separated by commas: rule names, or `RULE:LINE` if a rule has
+                 *     several findings
                  */
                 allow_secret?: string;
             };
@@ -6090,8 +6090,8 @@ export interface operations {
                 /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;
                 /**
-                 * @description Only messages from this time on, RFC 3339. A period without a start, or of 100 days or more, is only compared with the
-                 *     best matches, so some hits may be missing
+                 * @description Only messages from this time on, RFC 3339. If the period has no start, or covers 100 days or more, only the best
+                 *     matches are checked against it, so some hits may be missing
                  */
                 after?: string;
                 /** @description Only messages before this time, RFC 3339 */
@@ -6296,7 +6296,7 @@ export interface operations {
     collapse_expand: {
         parameters: {
             query?: {
-                /** @description Only messages that match these words; for a line of the summary or text, those that the line refers to */
+                /** @description Words that the messages must match; a line of the summary or text matches the messages that it refers to */
                 q?: string;
                 /** @description Maximum number of entries */
                 limit?: number;
@@ -6386,7 +6386,7 @@ export interface operations {
     compaction_expand: {
         parameters: {
             query?: {
-                /** @description Only messages that match these words; for a line of the summary or text, those that the line refers to */
+                /** @description Words that the messages must match; a line of the summary or text matches the messages that it refers to */
                 q?: string;
                 /** @description Maximum number of entries */
                 limit?: number;
@@ -6957,8 +6957,8 @@ export interface operations {
                 /** @description Only calls about this path, and their results; part of a path is enough */
                 path?: string;
                 /**
-                 * @description Only messages from this time on, RFC 3339. A period without a start, or of 100 days or more, is only compared with the
-                 *     best matches, so some hits may be missing
+                 * @description Only messages from this time on, RFC 3339. If the period has no start, or covers 100 days or more, only the best
+                 *     matches are checked against it, so some hits may be missing
                  */
                 after?: string;
                 /** @description Only messages before this time, RFC 3339 */

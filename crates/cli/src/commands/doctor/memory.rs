@@ -10,7 +10,7 @@ use bethink_render::memory::{counts, index_size};
 
 const CHECK: &str = "memory";
 
-/// Returns no findings for an older daemon, which has no memory.
+/// Returns no findings for an older daemon, which does not support memory.
 pub(super) async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     let query = ScopeQuery { project_dir: app.project_dir(), scope: None };
     match client.memory_lint(&query).await {

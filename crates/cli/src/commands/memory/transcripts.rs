@@ -32,7 +32,7 @@ enum Certainty {
 struct FoundStatement<'a> {
     file: &'a Path,
     session_id: Option<&'a str>,
-    /// Absent for a prompt that was typed while the agent worked, because that is not a message.
+    /// Absent for a prompt that was typed while the agent was working, because such a prompt is not a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_uuid: Option<&'a str>,
     quote: &'a str,

@@ -97,7 +97,7 @@ pub(super) fn begins_quotation(body: &str) -> bool {
     body.len() <= HEADER_BYTES && (SHAPES.quotation.is_match(body) || is_byline(body))
 }
 
-/// Whether a line ends a quotation that began before it, such as the greeting of a mail.
+/// Whether a line ends a quotation that began before it, such as the closing line of an email.
 pub(super) fn closes_quotation(body: &str) -> bool {
     body.len() <= HEADER_BYTES && SHAPES.closing.is_match(body)
 }

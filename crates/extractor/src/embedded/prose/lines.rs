@@ -38,7 +38,7 @@ pub(super) fn prose_lines(text: &str) -> Vec<ProseLine<'_>> {
     without_labels(reader.found)
 }
 
-/// Leaves out everything from the first label on, if there are several.
+/// Leaves out everything from the first label on, if there are several labels.
 fn without_labels(mut lines: Vec<ProseLine<'_>>) -> Vec<ProseLine<'_>> {
     let is_labelled = |line: &ProseLine<'_>| matches!(line, ProseLine::Own { body, marker: 0, .. } if has_label(body));
     let mut labelled = lines.iter().enumerate().filter(|(_, line)| is_labelled(line));

@@ -70,7 +70,7 @@ pub(super) enum Foreign {
     Nothing,
     /// From this line to this offset.
     Until(usize),
-    /// Everything up to this line: an element ends here whose beginning is missing.
+    /// Everything up to this line, because an element whose beginning is missing ends here.
     Before,
 }
 

@@ -19,8 +19,7 @@ enum Pattern<'a> {
 }
 
 impl<'a> Pattern<'a> {
-    /// Compiles a regular expression. A pattern that is not a valid one, or is too large when compiled, is searched for
-    /// literally.
+    /// Compiles a regular expression. A pattern that is invalid, or too large when compiled, is searched for literally.
     fn of(pattern: &'a str) -> Result<Self, String> {
         if regex::escape(pattern) == pattern {
             return Ok(Self::Text(pattern));

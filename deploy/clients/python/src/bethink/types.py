@@ -347,8 +347,8 @@ class ImportRequest(TypedDict):
     """A directory of the project."""
     agent: NotRequired[str | None]
     """
-    The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or
-    `continue`. If absent, the content of the file decides. If set, the result of the job is an `AgentTranscripts`.
+    The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. If
+    absent, the agent is recognized by the file's content. If set, the result of the job is an `AgentTranscripts`.
     """
     dry_run: NotRequired[bool]
     """Count the sessions and messages, but import nothing. Requires `agent`."""
@@ -448,7 +448,7 @@ class Launch(TypedDict):
 
 
 class LinkedTopic(TypedDict):
-    """A topic that a recalled one links to."""
+    """A topic that a recalled topic links to."""
 
     name: str
     """The name."""
@@ -682,7 +682,7 @@ class OutlineCall(TypedDict):
 
 
 OutlineKind: TypeAlias = Literal['typed', 'inserted', 'results', 'assistant']
-"""What a message is to a reader."""
+"""What kind of message it is."""
 
 
 class OutlineResult(TypedDict):
@@ -843,7 +843,7 @@ PromptChange: TypeAlias = Literal[
 
 
 PromptCompaction: TypeAlias = Literal['auto', 'never']
-"""Whether the session may be compacted to make the prompt."""
+"""Whether the session may be compacted in order to build the prompt."""
 
 
 class PromptCount(TypedDict):
@@ -953,7 +953,7 @@ class RecordingPause(TypedDict):
     since: str
     """When it began, as RFC 3339."""
     until: NotRequired[str | None]
-    """When it ends, as RFC 3339; absent if somebody has to end it."""
+    """When it ends, as RFC 3339; absent if the pause lasts until somebody ends it."""
 
 
 class RecordingStatus(TypedDict):
@@ -1018,7 +1018,7 @@ class Remember(TypedDict):
     session_id: NotRequired[str | None]
     """The session that this comes from."""
     allow_secret: NotRequired[list[str]]
-    """Findings of the secret scan that a person allows: rules, or `RULE:LINE` where a rule finds several."""
+    """Findings of the secret scan that a person allows: rule names, or `RULE:LINE` if a rule has several findings."""
 
 
 class ResetEventData(TypedDict):
@@ -1085,8 +1085,8 @@ class SearchHits(TypedDict):
     """Best first; empty if nothing matches well."""
     complete: NotRequired[bool]
     """
-    Whether everything was searched. While an index is being built, or cannot be written because of the disk, this is
-    `false`: search again later.
+    Whether everything was searched. This is `false` while an index is being built, and if the disk prevents an index
+    from being written: search again later.
     """
 
 
@@ -1196,7 +1196,7 @@ class SkippedInstruction(TypedDict):
     harmless: NotRequired[bool]
     """Nothing is wrong: for example, the file is empty, was already loaded, or is for another program."""
     approve: NotRequired[bool]
-    """`POST /v1/instructions/approve` can allow it."""
+    """`POST /v1/instructions/approve` can allow the file."""
     imported_by: NotRequired[str | None]
     """The file that imports it."""
 
@@ -1374,11 +1374,11 @@ class Thresholds(TypedDict):
     effective: int
     """The window minus the part that is reserved for output."""
     warning: int
-    """From this size of the prompt, the level is `warning`."""
+    """From this prompt size on, the level is `warning`."""
     auto: int
-    """From this size, the session is compacted automatically, if that is turned on."""
+    """From this prompt size on, the session is compacted automatically, if that is turned on."""
     blocking: int
-    """From this size, no prompt is returned without a compaction."""
+    """From this prompt size on, no prompt is returned without a compaction."""
 
 
 TodoPriority: TypeAlias = Literal['high', 'medium', 'low']
@@ -1469,9 +1469,9 @@ class UsageToday(TypedDict):
     unpriced: int
     """Calls to models without a known price."""
     daily_tokens: NotRequired[int | None]
-    """The limit of tokens per day."""
+    """The daily token limit."""
     daily_cost_usd: NotRequired[float | None]
-    """The limit of cost per day."""
+    """The daily cost limit."""
 
 
 class CacheFall(TypedDict):
@@ -1485,7 +1485,7 @@ class CacheFall(TypedDict):
     at: str
     """When it happened, as RFC 3339."""
     expected: bool
-    """Whether a compaction explains it."""
+    """Whether a compaction explains the drop."""
 
 
 class CacheReport(TypedDict):
@@ -1512,7 +1512,7 @@ class Candidate(TypedDict):
     rule: str
     """The rule that found the statement."""
     score: int
-    """Estimated value of the statement for later work. Only the 5 candidates of a session with the highest scores are kept."""
+    """Estimated value of the statement for later work. Only the 5 highest-scoring candidates of a session are stored."""
     session_id: str
     """The session."""
     seq: int
@@ -1592,7 +1592,7 @@ class CompactRequest(TypedDict):
     summary_tokens: NotRequired[int | None]
     """Maximum size of the summary in tokens, counted as 4 bytes each."""
     dry_run: NotRequired[bool]
-    """Change nothing, and return the compaction as it would be made now. A model is called if the level needs one."""
+    """Change nothing, and return the compaction that would be made now. A model is called if the level needs one."""
 
 
 class CompactionEventData(TypedDict):
@@ -1631,7 +1631,7 @@ class ContextLevel(TypedDict):
     """How full the context window is, in brief."""
 
     tokens: int
-    """Estimated tokens of the next prompt. System and tools count as in the last prompt."""
+    """Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt."""
     level: FillLevel
     remaining: int
     """Tokens left until a compaction is due."""
@@ -1720,7 +1720,7 @@ class DecidedView(TypedDict):
 
     kind: DecisionKind
     after_seq: int
-    """The message that the attached text follows; for other kinds, the newest message at the time of the decision."""
+    """The message that the attached text follows. If no text was attached, the newest message at the time of the decision."""
     what: NotRequired[str | None]
     """What the attached text is: `memory`, `todos`, `file`, `plan`, …"""
     name: NotRequired[str | None]
@@ -1743,7 +1743,7 @@ class DecisionList(TypedDict):
 
 
 class DreamNote(TypedDict):
-    """A finding of a consolidation that a person has to decide."""
+    """Something that a consolidation noted, such as a problem that a person has to solve."""
 
     phase: DreamPhase
     text: str
@@ -1777,7 +1777,7 @@ class DreamResult(TypedDict):
     steps: list[DreamStep]
     """In the order of the phases."""
     notes: list[DreamNote]
-    """Findings that a person has to decide."""
+    """What the consolidation noted, such as problems that a person has to solve."""
     dropped: list[DreamDropped]
     """Lines and sentences that were removed from the memory. Earlier versions still contain them."""
     diff: str
@@ -1794,7 +1794,7 @@ class FidelityDetail(TypedDict):
     """What the fidelity score is based on."""
 
     names: int
-    """Number of names that were checked: at most 300 that occurred more than once, those that are most likely needed."""
+    """Number of names that were checked: of those that occurred more than once, at most the 300 likeliest to be needed."""
     kept: int
     """Number of these names that the new prompt still contains."""
     lost: list[str]
@@ -1821,8 +1821,8 @@ class ForgottenMemory(TypedDict):
     """The name."""
     outcome: MemoryOutcome
     """
-    `removed` if the topic contained nothing else, `restored` to its state before the session, or `cut` if only the
-    lines of the session were removed.
+    `removed` if the topic contained nothing else, `restored` if it is again as it was before the session, or `cut` if
+    only the lines of the session were removed.
     """
     lines: list[str]
     """The lines that are removed."""
@@ -1876,14 +1876,14 @@ class InstructionFile(TypedDict):
     path: str
     """Path of the file."""
     real_path: NotRequired[str | None]
-    """The target of a symlink."""
+    """The path with symlinks resolved, if it differs from `path`."""
     kind: InstructionKind
     why: str
     """The reason, in words."""
     touched: NotRequired[bool]
     """
-    Loaded because the agent read or changed a file that the instructions apply to. They are at the end of the
-    prompt until the next compaction.
+    Loaded because the agent read or changed a file that the instructions apply to. Such instructions are at the end of
+    the prompt until the next compaction.
     """
     imported_by: NotRequired[str | None]
     """The file that imports it."""
@@ -1972,7 +1972,7 @@ class KnownBlock(TypedDict):
 
 
 class LearnedMemory(TypedDict):
-    """A memory that was written, or would be."""
+    """A memory that was written or, in a dry run, would be."""
 
     scope: MemoryScope
     name: str
@@ -2323,7 +2323,7 @@ class OutlineMessage(TypedDict):
     created_at: str
     """When it was written, as RFC 3339."""
     says: NotRequired[bool]
-    """It has text besides tool calls and thinking."""
+    """The message has text besides tool calls and thinking."""
     calls: NotRequired[list[OutlineCall]]
     """The message's tool calls."""
     results: NotRequired[list[OutlineResult]]
@@ -2722,9 +2722,9 @@ class Extracted(TypedDict):
     by_agent: int
     """Number of statements that were skipped because the agent itself wrote to memory in that turn."""
     memories: list[LearnedMemory]
-    """Memories that were written, or would be."""
+    """Memories that were written or, in a dry run, would be."""
     candidates: NotRequired[list[Candidate]]
-    """Statements that may be worth remembering. They wait for a decision, or would in a dry run."""
+    """Statements that may be worth remembering. They wait for a decision, unless this was a dry run."""
     dropped: NotRequired[list[DroppedStatement]]
     """Statements worth remembering that were not written."""
     forget: NotRequired[list[str]]
@@ -2740,7 +2740,7 @@ class ForgetAskedEvent(TypedDict):
 
 
 class Forgotten(TypedDict):
-    """What was removed, or would be."""
+    """What was removed or, in a dry run, would be."""
 
     dry_run: bool
     """Whether this was a dry run, which changes nothing."""
@@ -2756,9 +2756,9 @@ class InstructionChain(TypedDict):
     """The instruction files that apply to a working directory."""
 
     enabled: bool
-    """Whether prompts include them, according to the configuration."""
+    """Whether prompts include instruction files, according to the configuration."""
     root: str
-    """The root of the working tree, or the directory itself."""
+    """The root of the git working tree that contains the project, or else the project directory."""
     cwd: str
     """The working directory."""
     files: list[InstructionFile]
@@ -2890,8 +2890,8 @@ class Usage(TypedDict):
 
 class Message(TypedDict):
     """
-    A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, with fields
-    that it does not know.
+    A message in the format of the Anthropic Messages API. bethink stores the object exactly as it was sent, including
+    fields that it does not know.
     """
 
     id: NotRequired[str | None]
