@@ -26,7 +26,7 @@ pub struct ToolFailure {
     /// Files changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
-    /// For a test whose own command has not worked since: the message in which other tests passed.
+    /// If the failed call ran tests and has not worked since: the message in which other tests passed.
     pub tests_passed: Option<Seq>,
     /// Whether the call ran a command.
     pub of_command: bool,
@@ -53,7 +53,7 @@ pub struct Action {
 #[derive(Clone, Debug, Default)]
 pub struct ToolUse {
     pub calls: u32,
-    /// Names of its parameters.
+    /// Names of the parameters that the calls passed.
     pub parameters: BTreeSet<Box<str>>,
 }
 
@@ -83,7 +83,7 @@ struct PendingCall {
     kind: Option<ToolKind>,
     /// The task of the agent that the call starts.
     task: Option<Arc<str>>,
-    /// Indices of its files.
+    /// Indices of the files that the call concerns.
     files: Vec<usize>,
     edits: Vec<PendingEdit>,
     /// The pattern of a search, and where it searches.
@@ -94,10 +94,10 @@ struct PendingCall {
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
-/// Number of commits kept. At twice as many, the oldest half is dropped.
+/// Number of commits kept. Once there are twice as many, the oldest half is dropped.
 const COMMITS: usize = 40;
 const FAILURES: usize = 120;
-/// Number of most recent failures that an edit may be meant to fix.
+/// Number of recent failures that an edit may be an attempt to fix.
 const OPEN_FAILURES: usize = 3;
 
 impl KnownTools {

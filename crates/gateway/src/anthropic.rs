@@ -17,7 +17,7 @@ use crate::envelope::{
 #[derive(Debug)]
 pub(crate) struct AnthropicWire {
     system_at: Option<Range<usize>>,
-    /// The request asks the provider to place a cache breakpoint.
+    /// Whether the request asks the provider to place a cache breakpoint.
     automatic_breakpoint: bool,
 }
 

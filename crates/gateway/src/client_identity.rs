@@ -19,7 +19,7 @@ const IN_USER_ID: &str = "_session_";
 const OPENAI_SESSION: [&str; 4] = ["session-id", "session_id", "conversation_id", "x-session-id"];
 /// Prefix of the beta flag for a context window of a million tokens; a date follows.
 const LONG_CONTEXT_BETA: &str = "context-1m-";
-/// Maximum length of a client's own session ID, in bytes. Usual ones have about 40.
+/// Maximum length of a client's own session ID, in bytes. Typical IDs have about 40.
 const MAX_CLIENT_KEY: usize = 200;
 /// Maximum length of a project path, in bytes: `PATH_MAX` on Linux.
 const MAX_PROJECT: usize = 4096;
@@ -32,7 +32,7 @@ pub(crate) struct ClientIdentity {
     /// The project of the client's gateway address, which is used if the prompt states no directory.
     pub(crate) default_project: Option<String>,
     pub(crate) inject: Option<Inject>,
-    /// The client asks for a context window of a million tokens.
+    /// Whether the client asks for a context window of a million tokens.
     pub(crate) long_context: bool,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Gateway<M> {
     openai: Upstream,
     gemini: Upstream,
     max_body_bytes: u64,
-    /// The clients' own models write the summaries of their sessions.
+    /// Whether the clients' own models write the summaries of their sessions.
     client_summaries: bool,
 }
 
@@ -184,8 +184,8 @@ impl<M: PromptPlanner> Gateway<M> {
         Ok(IncomingRequest { outgoing, parsed, _room: room })
     }
 
-    /// Adds the earlier messages to a request that continues an answer by its ID; `None` if that answer is unknown. They are
-    /// added to the `taken` bytes for which memory is reserved.
+    /// Adds the earlier messages to a request that continues an answer by its ID; `None` if that answer is unknown.
+    /// Their size is added to the `taken` bytes for which memory is reserved.
     async fn with_history<W: GatewayWire>(
         &self,
         mut envelope: WireEnvelope<W>,

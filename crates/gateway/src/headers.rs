@@ -1,4 +1,5 @@
-//! Decides which headers are forwarded: all of them, except those listed here. New headers of a provider need no change.
+//! Decides which headers are forwarded: all of them, except those listed here. So a provider's new headers need no
+//! change here.
 
 use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName};

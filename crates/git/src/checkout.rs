@@ -59,8 +59,8 @@ impl Checkout {
 }
 
 impl Git {
-    /// Returns those of these commits that are not in the history of what is checked out. Commits that the repository
-    /// does not have are left out. `view` is a directory of ours, as for [`Repo::open`].
+    /// Returns those of `commits` that are not in the history of the checked-out commit. Commits that the repository
+    /// does not have are left out. `view` is a directory of bethink's own, as for [`Repo::open`].
     pub async fn not_contained(
         &self,
         checkout: &Checkout,

@@ -17,7 +17,7 @@ pub struct TreeEntry {
     pub size: u64,
 }
 
-/// The last change of a file.
+/// The last change to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommittedChange {
     pub commit: Oid,

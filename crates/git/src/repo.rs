@@ -15,7 +15,7 @@ pub const BRANCH: &str = "main";
 /// Maximum size of a HEAD file that is read, in bytes. A branch name has at most 250 bytes.
 const MOST_HEAD: u64 = 1_024;
 
-/// A working directory's repository. Its objects, refs and index are used, but not its settings, hooks and attributes.
+/// A working directory's repository. Its objects, refs and index are used, but not its settings, hooks or attributes.
 #[derive(Clone, Debug)]
 pub struct Repo {
     pub(crate) git: Git,

@@ -70,7 +70,7 @@ impl HookEvent {
         if self.is_answered() { ANSWER_DEADLINE } else { DELIVERY_DEADLINE }
     }
 
-    /// Returns how long the daemon may take for an answer, so that the hook has time to read it.
+    /// Returns how long the daemon may take to answer, so that the hook has time to read it.
     pub fn budget(self) -> Duration {
         self.deadline() * 4 / 5
     }

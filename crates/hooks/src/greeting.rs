@@ -15,12 +15,12 @@ use crate::service::HookService;
 
 /// Maximum number of new or changed topics that are named.
 const NAMED: usize = 3;
-/// Number of recently changed sessions among which the newest one is found.
+/// Number of recently changed sessions that are searched for the newest one.
 const RECENT: usize = 20;
 /// Maximum length of a topic's title, in characters.
 const TITLE_CHARS: usize = 48;
 
-/// What the line is about.
+/// What the line reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Greeting {
     memories: usize,

@@ -12,7 +12,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::transcript::Tail;
 
 /// Maximum number of sessions whose transcripts are kept in memory, with the IDs of their lines: a few hundred
-/// kilobytes for a long one. Others are read again from the start, which takes tens of milliseconds.
+/// kilobytes for a long one. Other transcripts are read again from the start, which takes tens of milliseconds.
 const READY: usize = 16;
 
 /// A client's session: the client and its session id.

@@ -14,8 +14,8 @@ use uuid::Uuid;
 use crate::ready::{Tails, Who, who};
 use crate::service::HookService;
 
-/// How long to wait for the effects of an event, which usually take a few milliseconds. After that, the event is put into
-/// the spool and answered. A hook needs the rest of its time for the connection.
+/// How long to wait for the effects of an event, which usually take a few milliseconds. After that, the event is put
+/// into the spool, and the hook gets its answer. The hook needs the rest of its time for the connection.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl HookService {

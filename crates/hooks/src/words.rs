@@ -1,4 +1,4 @@
-//! Texts for a client's model: the project's memory index at the start of a session, and relevant memories with a
+//! Texts for a client's model: the project's memory index at the start of a session, and relevant memories for each
 //! prompt.
 
 use std::sync::Arc;

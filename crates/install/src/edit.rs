@@ -16,15 +16,16 @@ pub enum SettingsEdit {
 pub enum Ours {
     /// The member runs `bethink`.
     Program,
-    /// The member is an address of the gateway, with its secret.
+    /// The member is a gateway address, including its secret.
     Address,
 }
 
-/// The text after the edits.
+/// The text after the edits, and what they changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedEdits {
     pub text: String,
-    /// Paths of the containers that were created for our entries. These containers are removed with the last entry.
+    /// Paths of the containers that were created for our entries. These containers are removed when their last entry is
+    /// removed.
     pub made: Vec<Vec<String>>,
     /// Paths with entries that are not ours, which were not changed.
     pub left_alone: Vec<String>,
@@ -55,7 +56,7 @@ impl NotEdited {
 pub(crate) const HOME: &str = "BETHINK_HOME";
 /// The program's name, with or without a path.
 const PROGRAM: &str = "bethink";
-/// Part of every address of the gateway.
+/// Part of every gateway address.
 const CAPABILITY: &str = "/k/";
 /// The only hosts that our gateway listens on.
 const LOOPBACK: [&str; 3] = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"];
@@ -110,7 +111,7 @@ pub(crate) fn holds_hook(value: &Value) -> bool {
     is_hook(value) || group.is_some_and(|hooks| hooks.iter().any(is_hook))
 }
 
-/// Returns members in the order in which they are written: the known ones first, then the others by name.
+/// Returns members in the order in which to write them: the known ones first, then the others by name.
 pub(crate) fn in_order(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
     const ORDER: [&str; 9] =
         ["type", "matcher", "name", "command", "args", "enabled", "hooks", "timeout", "async"];

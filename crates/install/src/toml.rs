@@ -1,6 +1,7 @@
 //! Edits TOML in place.
 //!
-//! `toml_edit` keeps comments and order, but writes all line endings as line feeds. The original ones are restored.
+//! `toml_edit` keeps comments and order, but writes all line endings as line feeds. The original line endings are
+//! restored afterwards.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -140,7 +141,7 @@ fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Tabl
     path.iter().try_fold(document.as_table_mut(), |table, key| table.get_mut(key)?.as_table_mut())
 }
 
-/// Adds an element. If one of ours exists, updates its command instead.
+/// Adds an element. If one of our elements exists, its command is updated instead.
 fn add_element(list: &mut Item, value: &Value) -> bool {
     match list {
         Item::ArrayOfTables(tables) => {

@@ -47,11 +47,11 @@ pub enum Unread {
 #[derive(Debug)]
 pub struct ReceivedBody {
     pub bytes: Bytes,
-    /// To be held until the request is handled, because its bytes are in memory until then.
+    /// Must be held until the request is handled, because the body is in memory until then.
     pub room: BodyRoom,
 }
 
-/// Reads the whole body. Fails as soon as its `Content-Length` or the bytes received exceed `limit`.
+/// Reads the whole body. Fails as soon as its `Content-Length` or the number of bytes received exceeds `limit`.
 ///
 /// A large body waits for room in the [`BodyBudget`] among the request's extensions, if there is one.
 pub async fn whole(mut body: Body, parts: &Parts, limit: u64) -> Result<ReceivedBody, Unread> {

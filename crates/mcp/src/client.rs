@@ -1,5 +1,5 @@
-//! Finds the project and the session of a request: those that it names, or else those that its client names in headers.
-//! Nothing is guessed: an error is better than another project's memory.
+//! Finds the project and the session of a request: those named in the request, or else those named in the client's
+//! headers. Nothing is guessed: an error is better than another project's memory.
 
 use bethink_api as api;
 use bethink_daemon::Daemon;
@@ -49,7 +49,7 @@ impl McpClient {
         })
     }
 
-    /// Returns the project directory of sessions: the named one, or the nearest one above it that has sessions.
+    /// Returns `dir`, or the nearest directory above it, if it is a project that has sessions; otherwise `dir`.
     pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, ServiceError> {
         let known = self.daemon.sessions.projects().await?.projects;
         let holds = |project: &str| {

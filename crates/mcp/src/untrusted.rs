@@ -1,4 +1,4 @@
-//! Formats untrusted text for a model: between tags that it cannot close, and without invisible characters.
+//! Formats untrusted text for a model: between tags that the text cannot close, and without invisible characters.
 
 use bethink_memdir::prompt::guarded;
 pub(crate) use bethink_memdir::prompt::guarded_line as line;

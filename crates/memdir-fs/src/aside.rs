@@ -1,6 +1,7 @@
 //! Files that a write displaced. Each is kept under a hidden name for a moment, checked again, and only then removed.
 //!
-//! An editor that opened a file before it was exchanged may write to it afterwards. The caller gets such content.
+//! An editor that opened a file before it was exchanged may write to it afterwards. The caller gets what was written
+//! afterwards.
 
 use std::mem;
 use std::sync::PoisonError;
@@ -34,7 +35,7 @@ impl MemoryRoot {
     }
 
     /// Checks the files that were displaced at least `grace` ago. Unchanged files are removed. Content that was written
-    /// since is returned: the caller must store it, release it, and settle again.
+    /// since then is returned: the caller must store it, release it, and settle again.
     pub fn settle(&self, grace: Duration) -> Vec<RescuedFile> {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, rest): (Vec<Aside>, Vec<Aside>) = mem::take(&mut *asides)

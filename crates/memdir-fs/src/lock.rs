@@ -48,8 +48,8 @@ enum OpenedLock {
 }
 
 impl MemoryRoot {
-    /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is older than
-    /// `stale`, or in the future by more than that.
+    /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is more than
+    /// `stale` in the past or in the future.
     pub fn lock(
         &self,
         owner: &str,
@@ -92,7 +92,7 @@ impl MemoryRoot {
     }
 
     /// Releases the lock if `owner` holds it. Returns `false` if another process is using the lock file. The caller
-    /// should then try again in a moment; otherwise, others must wait until the lock is stale.
+    /// should then try again in a moment; otherwise, other daemons must wait until the lock is stale.
     pub fn unlock(&self, owner: &str) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
             OpenedLock::Ours(file) => file,

@@ -20,13 +20,13 @@ pub(crate) enum MovedAside {
         side: String,
         content: FileContent,
     },
-    /// The file had other content and was put back. The list is content that others saved and overwrote in the meantime.
+    /// The file had other content and was put back. The list contains what others saved and overwrote in the meantime.
     Other(Vec<FileContent>),
     Gone,
 }
 
 impl MemoryRoot {
-    /// Moves the file aside and compares it. Unexpected content is put back.
+    /// Moves the file aside and compares its content. Unexpected content is put back.
     pub(crate) fn take_away(
         &self,
         file: &DirectoryFile,

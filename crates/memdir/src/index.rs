@@ -26,5 +26,5 @@ pub use shown::{IndexBeginning, IndexWarning, shown, warnings};
 pub const INDEX_LINES: usize = 200;
 /// Maximum size of those lines, in bytes.
 pub const INDEX_BYTES: usize = 25_000;
-/// Maximum length of a line, in characters. Longer ones are reported.
+/// Maximum length of a line, in characters. Longer lines are reported.
 pub const LINE_CHARS: usize = 200;

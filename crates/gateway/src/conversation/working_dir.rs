@@ -24,7 +24,7 @@ const FIRST_MESSAGES: usize = 2;
 const FIRST_BYTES: usize = 64 * 1024;
 const MAX_DIR: usize = 4_096;
 
-/// Returns the absolute directory that the client states, which may not exist.
+/// Returns the absolute path of the directory that the client states. The directory may not exist.
 pub(super) fn stated_dir(system: &str, messages: &[Bytes]) -> Option<String> {
     stated_in(system).or_else(|| messages.iter().take(FIRST_MESSAGES).find_map(stated_in_json))
 }

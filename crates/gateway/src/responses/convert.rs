@@ -16,7 +16,7 @@ pub(super) struct ConvertedMessage {
     pub(super) json: Bytes,
     /// Indexes of the items.
     pub(super) items: Range<usize>,
-    /// Index of the item of each block.
+    /// For each block, the index of the item that it is from.
     pub(super) blocks: Vec<usize>,
     /// Indexes of the items that even a shorter prompt contains: instructions and settings.
     pub(super) always: Vec<usize>,

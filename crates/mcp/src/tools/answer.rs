@@ -24,7 +24,7 @@ impl<T> ToolAnswer<T> {
 
 pub(crate) type Answered<T> = Result<ToolAnswer<T>, ServiceError>;
 
-/// A tool's effect, which clients can know before they call it.
+/// A tool's effect, which clients learn before they call the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Reads,

@@ -1,4 +1,4 @@
-//! `expand`: shows the messages that a line of a summary, or a collapsed span, replaces.
+//! `expand`: shows the messages that a summary line or a collapsed span replaces.
 
 use bethink_api as api;
 use bethink_service::{ErrorKind, ServiceError};

@@ -1,4 +1,4 @@
-//! Finds front matter in a file by its `---` marks.
+//! Finds front matter in a file by its `---` lines.
 
 use std::ops::Range;
 

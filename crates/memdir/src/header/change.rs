@@ -26,7 +26,7 @@ pub struct Unchangeable {
     pub why: String,
 }
 
-/// Sets keys in a topic's front matter. An existing key is changed in place, at the top or under `metadata:`; a new one
+/// Sets keys in a topic's front matter. An existing key is changed in place, at the top or under `metadata:`; a new key
 /// is added at the end. If there is no front matter, it is added.
 pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchangeable> {
     let before = read(text);

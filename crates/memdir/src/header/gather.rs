@@ -87,7 +87,7 @@ fn answered(root: &YamlNode, faults: &mut Vec<String>) -> Vec<String> {
     questions(&all)
 }
 
-/// Returns the source. One that is plain text, such as a URL, was written by a person and does not count.
+/// Returns the source. A source in plain text, such as a URL, was written by a person and is ignored.
 fn source(root: &YamlNode) -> Option<Source> {
     let node = look(root, SOURCE).filter(|node| !node.entries().is_empty());
     let text = |key: &'static str| {
