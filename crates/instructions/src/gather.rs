@@ -67,8 +67,8 @@ struct FileCandidate {
     base: PathBuf,
     /// Whether the file was named by the person or the administrator and not by the project. Such a file needs no approval.
     own: bool,
-    /// The path under which the importing file was loaded. `trail` contains the real paths of all files in the chain of
-    /// imports.
+    /// The path under which the importing file was loaded. `trail` contains the real paths of all files that import
+    /// this one, directly or indirectly.
     imported_by: Option<PathBuf>,
     trail: Vec<PathBuf>,
 }

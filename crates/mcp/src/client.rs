@@ -49,7 +49,7 @@ impl McpClient {
         })
     }
 
-    /// Returns `dir`, or the nearest directory above it, if it is a project that has sessions; otherwise `dir`.
+    /// Returns the nearest project with sessions that is `dir` or contains it; `dir` itself if there is none.
     pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, ServiceError> {
         let known = self.daemon.sessions.projects().await?.projects;
         let holds = |project: &str| {

@@ -29,7 +29,7 @@ const NEWS_NAME: &str = "MEMORY.md";
 struct IndexShown {
     /// The text in the project part.
     part: Option<String>,
-    /// The private index, the team's and the person's from which `part` was made.
+    /// The indexes from which `part` was made: the private, the team's and the person's.
     shown: [String; 3],
     /// Hashes of the indexes that the prompts show, including changes at the end.
     told: [Option<Hash>; 3],
@@ -109,7 +109,8 @@ impl MemoryService {
         last.is_none_or(|at| self.cx.now().0.saturating_sub(at.0) >= ttl)
     }
 
-    /// Returns changes to the index since the prompts showed it. Each change is added once, after a user message.
+    /// Returns changes to the index since it was last shown in a prompt. Each change is added once, after a user
+    /// message.
     async fn index_news(
         &self,
         loaded: &LoadedSession,
@@ -133,8 +134,8 @@ impl MemoryService {
     }
 }
 
-/// Returns the indexes as prompts show them: private, the team's and the person's. The person's index has no lines of
-/// topics that the project's memory overrides. Lines of topics from unmerged branches come last.
+/// Returns the indexes as prompts show them: private, the team's and the person's. Topics that the project's memory
+/// overrides are left out of the person's index. Lines of topics from unmerged branches come last.
 pub fn index_texts(
     snapshots: &[Arc<DirectorySnapshot>; 3],
     unmerged: &UnmergedTopics,

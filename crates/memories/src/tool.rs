@@ -1,5 +1,5 @@
-//! Anthropic's memory tool for a project's memory. Its commands read and write like all other callers: writes are
-//! compared with the text that was read, and stored as versions.
+//! Anthropic's memory tool for a project's memory. The tool's commands read and write in the same way as all other
+//! callers: writes are compared with the text that was read, and stored as versions.
 
 mod folder;
 
@@ -19,7 +19,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 enum ToolRefusal {
-    /// An error that the model can correct; it gets this text.
+    /// An error that the model can correct. The model gets this text.
     ForModel(String),
     Service(ServiceError),
 }

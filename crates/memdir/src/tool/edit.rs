@@ -62,7 +62,7 @@ fn snippet(text: &str, line: usize) -> String {
     lines.map(|(at, line)| numbered(at + 1, line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the error for a string that was not found. Says if a view hides or escapes characters there.
+/// Returns the error for a string that was not found. The error says if a view hides or escapes some of the characters.
 fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     let shown = guarded(text);
     let why = match shown.contains(old) && shown != text {

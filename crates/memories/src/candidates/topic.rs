@@ -5,7 +5,7 @@ use bethink_memdir::{Header, MemoryKind, Source, header};
 use bethink_service::rfc3339;
 use bethink_store::StoredCandidate;
 
-/// What a topic says besides the user's own words.
+/// The parts of a topic that are not the user's own words.
 #[derive(Debug, Default)]
 pub(super) struct TopicWording<'a> {
     /// The statement in other words.

@@ -12,8 +12,8 @@ use crate::answer::{self, Literal};
 use crate::trouble::ProviderTrouble;
 use crate::usage::UsageTally;
 
-/// Maximum number of tool calls in an answer. Models make a dozen; the limit bounds the search for the call that a piece
-/// belongs to.
+/// Maximum number of tool calls in an answer. Models make about a dozen. The limit bounds the search for the call that
+/// a piece belongs to.
 const MAX_CALLS: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -168,7 +168,7 @@ impl GatheredAnswer {
         })
     }
 
-    /// Reads the finish reason. An answer without one may have been cut off, so it is rejected.
+    /// Reads the finish reason. An answer without a finish reason may have been cut off, so it is rejected.
     fn stop(&self) -> Result<Stop, ProviderTrouble> {
         let Some(finish) = self.finish.as_deref() else {
             return Err(ProviderTrouble::broken("the answer has no finish_reason"));
