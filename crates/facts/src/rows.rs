@@ -1,5 +1,5 @@
-//! Formats each fact as one line. Notes and summaries consist of these lines, so a fact reads the same everywhere.
-//! `[41]` is the number of the message that a line comes from.
+//! Formats each fact as one line. Notes and summaries consist of these lines, so a fact reads the same everywhere. A
+//! line's `[41]` is the number of the message that the fact comes from.
 
 use std::iter::successors;
 

@@ -67,8 +67,8 @@ impl RecordedStatement {
     }
 }
 
-/// Maximum size of a statement, in bytes. A longer one, such as a pasted log, keeps its beginning and end: people ask
-/// before or after what they paste.
+/// Maximum size of a statement, in bytes. A longer statement, such as one with a pasted log, keeps its beginning and
+/// end, because people write their request before or after what they paste.
 const USER_BYTES: usize = 200_000;
 /// Maximum size of a reply that cannot be understood without its question, in bytes.
 const REPLY_BYTES: usize = 160;

@@ -40,8 +40,8 @@ const RESULT_LINES: usize = 2_000;
 /// Number of searches kept. Once there are twice as many, the oldest half is dropped.
 const SEARCHES: usize = 60;
 
-/// Adds the result of a search. It replaces an earlier result of the same search, but if the client truncated the new
-/// result, the files of the earlier one are kept too.
+/// Adds the result of a search. The new result replaces an earlier result of the same search. If the client truncated
+/// the new result, the files of the earlier result are kept too.
 pub(crate) fn collect(
     all: &mut Vec<SearchFact>,
     (pattern, scope): (&str, &str),

@@ -38,7 +38,7 @@ pub(crate) struct ClientIdentity {
 
 impl ClientIdentity {
     /// Reads the headers, and the members `metadata` and `prompt_cache_key` of the body. Fails if one of bethink's own
-    /// headers is invalid; everything else is ignored if invalid.
+    /// headers is invalid; other invalid values are ignored.
     pub(crate) fn read(
         provider: Provider,
         headers: &HeaderMap,

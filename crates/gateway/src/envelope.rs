@@ -361,8 +361,8 @@ pub(crate) fn with_paragraph(literal: &str, added: &str) -> String {
     }
 }
 
-/// Returns a system prompt of the Messages API with `added` at its end; `None` if the prompt is invalid: the provider
-/// then reports that.
+/// Returns a system prompt of the Messages API with `added` at its end; `None` if the prompt is invalid. The provider
+/// then reports the error.
 pub(crate) fn system_with(system: &str, added: &str) -> Option<String> {
     let block = format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
     match system.as_bytes().first() {

@@ -1,7 +1,7 @@
 //! A request of Gemini's `generateContent`.
 //!
 //! The model and the kind of answer are in the path. Each content is one message, and its parts are the message's
-//! blocks, so that parts that are shown unchanged keep their bytes and their thought signatures.
+//! blocks. Parts that are shown unchanged therefore keep their bytes and their thought signatures.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -110,8 +110,8 @@ impl GatewayWire for GeminiWire {
         Some(edits)
     }
 
-    /// Gemini CLI also asks a model who speaks next, and has it summarize and search. These requests have no functions,
-    /// and repeat parts of the conversation.
+    /// Gemini CLI also uses a model to decide who speaks next, to summarize and to search. These requests have no
+    /// functions, and repeat parts of the conversation.
     fn is_side_request(request: &GeminiEnvelope, headers: &HeaderMap) -> bool {
         let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
         let has_functions = || {

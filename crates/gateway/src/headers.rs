@@ -26,8 +26,8 @@ const DROPPED_REQUEST_HEADERS: [&str; 3] = ["cookie", "accept-encoding", "conten
 /// Prefix of the gateway's own headers.
 const OURS: &str = "x-bethink-";
 
-/// Response headers in which the provider describes its own origin, such as cookies and access rules. They would be
-/// wrong for the gateway's origin.
+/// Response headers in which the provider describes its own origin, such as cookies and access rules. These headers
+/// would be wrong for the gateway's origin.
 const DROPPED_RESPONSE_HEADERS: [&str; 5] = [
     "set-cookie",
     "alt-svc",

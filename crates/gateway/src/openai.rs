@@ -20,7 +20,8 @@ pub(crate) struct OpenAiWire {
     /// Role of the last of these messages: `system`, or `developer` for newer models.
     head_role: String,
     system: Option<String>,
-    /// The other messages in the format of the Messages API, each with the range of client messages it was made from.
+    /// The other messages in the format of the Messages API, each with the range of client messages that it was made
+    /// from.
     converted: Vec<(Bytes, Range<usize>)>,
 }
 

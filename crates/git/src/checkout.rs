@@ -29,8 +29,8 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Returns what is checked out in a directory, or in the nearest working tree above it. `None` if there is none, if
-    /// its HEAD cannot be read, or if it has no commit. Blocks.
+    /// Returns what is checked out in a directory, or in the nearest working tree above it. `None` if there is no
+    /// working tree, if its HEAD cannot be read, or if it has no commit. Blocks.
     pub fn of(dir: &Path) -> Option<Self> {
         let own = dir.ancestors().find_map(own_directory)?;
         let common = match small_file(&own.join("commondir"), MOST_POINTER) {

@@ -32,7 +32,7 @@ impl Repo {
         fs::symlink_metadata(dir.join(".git")).is_ok()
     }
 
-    /// Creates a repository in a directory. Does not change an existing one.
+    /// Creates a repository in a directory. An existing repository is not changed.
     pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<(), GitError> {
         if Self::is_in(dir) {
             return Ok(());

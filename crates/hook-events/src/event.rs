@@ -19,8 +19,8 @@ pub enum HookEvent {
 
 /// How long a hook waits for an answer that the model reads: short enough not to be noticed.
 const ANSWER_DEADLINE: Duration = Duration::from_millis(250);
-/// How long a hook waits to deliver an event without an answer. Together with the start of the process, this is less than
-/// the 50 ms that a hook may take if the daemon is not running or hangs.
+/// How long a hook waits to deliver an event that has no answer. Including the start of the process, this stays below
+/// the 50 ms that a hook may take if the daemon hangs or is not running.
 const DELIVERY_DEADLINE: Duration = Duration::from_millis(35);
 
 impl HookEvent {

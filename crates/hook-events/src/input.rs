@@ -57,7 +57,7 @@ struct WireInput {
     /// Cursor's name for `session_id`.
     conversation_id: Option<String>,
     cwd: Option<String>,
-    /// Cursor's directories. The first one is the project.
+    /// Cursor's directories. The first directory is the project.
     workspace_roots: Option<Vec<String>>,
     transcript_path: Option<String>,
     agent_transcript_path: Option<String>,

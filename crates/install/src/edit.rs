@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 /// One of our entries in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingsEdit {
-    /// A member at a path. If it exists and is ours, its members are updated, and members that a person added are kept.
+    /// A member at a path. If the member exists and is ours, its own members are updated, and members that a person
+    /// added to it are kept.
     Member { path: Vec<String>, value: Value, ours: Ours },
-    /// An element of the list at a path. If one of ours exists, it is updated.
+    /// An element of the list at a path. If one of our elements exists, it is updated.
     Element { path: Vec<String>, value: Value },
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn holds_hook(value: &Value) -> bool {
     is_hook(value) || group.is_some_and(|hooks| hooks.iter().any(is_hook))
 }
 
-/// Returns members in the order in which to write them: the known ones first, then the others by name.
+/// Returns members in the order in which to write them: the known members first, then the others by name.
 pub(crate) fn in_order(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
     const ORDER: [&str; 9] =
         ["type", "matcher", "name", "command", "args", "enabled", "hooks", "timeout", "async"];

@@ -193,7 +193,7 @@ fn remove_hooks(list: &mut Item) {
     }
 }
 
-/// Updates members that differ, adds missing ones, and keeps those that a person added.
+/// Updates members that differ, adds missing members, and keeps those that a person added.
 fn update(there: &mut Item, value: &Value) {
     let Value::Object(wanted) = value else {
         *there = item_of(value);

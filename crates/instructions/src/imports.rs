@@ -1,6 +1,6 @@
 //! Finds imports in a file's prose: `@path`.
 //!
-//! An `@` only counts at the beginning of a word, so an email address is not an import. `@team` or `@scope/package` is
+//! An `@` counts only at the beginning of a word, so an email address is not an import. `@team` or `@scope/package` is
 //! an import if the file exists. [`ImportMark::is_meant`] decides whether a missing file is reported.
 
 use crate::limits::MOST_PATH_BYTES;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// A body of at most this many bytes takes no room, so that ordinary requests never wait for large ones. All connections
-/// together have at most about 50 MB of such bodies.
+/// A body of at most this many bytes takes no room, so that ordinary requests never wait for large requests. All
+/// connections together have at most about 50 MB of such bodies.
 pub(crate) const FREE: u64 = 64 << 10;
 
 /// How long a body waits for room: about as long as it takes to store the largest body.
@@ -46,8 +46,8 @@ impl BodyRoom {
         self.taken.is_some()
     }
 
-    /// Takes room for a body of `bytes`. A body that is larger than the whole budget takes all of it, so it is only
-    /// admitted when there is no other large body. Returns `false` if no room becomes free in time.
+    /// Takes room for a body of `bytes`. A body that is larger than the whole budget takes all of it, so it is admitted
+    /// only when there is no other large body. Returns `false` if no room becomes free in time.
     pub async fn grow(&mut self, bytes: u64) -> bool {
         let Some(budget) = self.budget.as_ref().filter(|_| bytes > FREE) else { return true };
         let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(budget.total);

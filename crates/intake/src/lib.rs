@@ -18,7 +18,7 @@ pub use budget::{BodyBudget, BodyRoom};
 /// Maximum time between two pieces of a body. A local client that takes longer is stuck.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Time limit for reading and discarding the rest of a body: enough for many large ones at the same time.
+/// Time limit for reading and discarding the rest of a body: enough for many large bodies at the same time.
 const DISCARD: Duration = Duration::from_secs(30);
 
 /// Maximum time between two pieces of a discarded body.
@@ -100,8 +100,8 @@ fn refuse(body: Body, parts: &Parts) {
     }
 }
 
-/// Reads the rest of a rejected body in the background. Closing a connection with unread bytes resets it, and the client
-/// would lose the response.
+/// Reads the rest of a rejected body in the background. Closing a connection that has unread bytes would reset the
+/// connection, and the client would lose the response.
 fn discard(mut body: Body) {
     tokio::spawn(async move {
         let rest =

@@ -1,7 +1,7 @@
 //! Characters that are invisible or reorder visible text, and where they are legitimate.
 //!
-//! Persian, Hindi, Hebrew, Thai and emoji need some of them; they are accepted only where such scripts use them.
-//! Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.
+//! Persian, Hindi, Hebrew, Thai and emoji need some of these characters. They are accepted only where such text uses
+//! them. Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.
 //!
 //! This is the only table of such characters. It decides which characters a team's memory rejects, and which are
 //! removed from the text that models get.

@@ -40,7 +40,7 @@ impl McpClient {
         self.project.as_deref()
     }
 
-    /// Returns the project's directory: the given one, or else the one in the client's headers.
+    /// Returns the project's directory: the given directory, or else the one in the client's headers.
     pub(crate) fn project(&self, given: Option<String>) -> Result<String, ServiceError> {
         let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
         named.ok_or_else(|| {
@@ -75,7 +75,8 @@ impl McpClient {
         }
     }
 
-    /// Returns the given session, or else the one in the client's headers, if it is named by its ID.
+    /// Returns the ID of the given session, or else of the one in the client's headers; `None` if no session is named
+    /// by its ID.
     pub(crate) fn session_if_named(
         &self,
         given: Option<&str>,

@@ -4,7 +4,8 @@
 //! format of untrusted text for a model. The services make every decision, the server's guard checks who may connect,
 //! and the command line forwards each line of stdio to this endpoint. No other crate uses `rmcp`.
 //!
-//! A client has few rights: it can propose to the team but not approve, and cannot change settings or delete history.
+//! A client has few rights: it can make proposals to the team but cannot approve them, and it cannot change settings or
+//! delete history.
 //!
 //! Reading order: [`endpoint`] → `jsonrpc` → `server` → `client` → `tools` → `resources` → `prompts` → `untrusted` →
 //! `refused`.

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Maximum size of a file, in bytes. Real topics have a few thousand bytes; much larger files would slow down every
 /// listing.
 pub const MOST_BYTES: u64 = 1 << 20;
-/// Maximum number of entries in a directory and its subdirectories. A hundred thousand topics are supported; with more
-/// than twice that many entries, the directory must contain something other than topics.
+/// Maximum number of entries in a directory and its subdirectories. A hundred thousand topics are supported; a
+/// directory with more than twice as many entries must contain something other than topics.
 pub const MOST_ENTRIES: usize = 200_000;
 /// Maximum number of symbolic links from a topic to its file. Linux allows 40; people rarely use more than one.
 pub(crate) const MOST_HOPS: usize = 8;

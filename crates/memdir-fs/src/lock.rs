@@ -2,7 +2,7 @@
 //!
 //! A single write needs no lock, because it is a compare-and-swap. The lock is for work that rewrites many files for
 //! minutes. The lock file contains the time of the last heartbeat, so the lock also works in network folders, where the
-//! kernel's locks are local to one machine. The kernel's lock is only held while the file is read and written.
+//! kernel's locks are local to one machine. The kernel's lock is held only while the file is read and written.
 
 use std::io::{Read, Seek, Write};
 use std::time::Duration;

@@ -59,7 +59,8 @@ impl MemoryRoot {
     }
 
     /// Puts back content that someone saved and that is now under the draft's name. If that displaces a newer save,
-    /// puts that back too, until the file has the last save. Returns content that others overwrote in the meantime.
+    /// puts the newer save back too, and so on, until the file has the last save. Returns content that others overwrote
+    /// in the meantime.
     pub(crate) fn give_back(
         &self,
         file: &DirectoryFile,

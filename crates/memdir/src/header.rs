@@ -1,7 +1,7 @@
 //! A topic's front matter. Front matter is optional, and is accepted in any form that people and tools write.
 //!
 //! Reading never fails: parts that cannot be read are reported as faults. There are two ways to write: [`write`] makes
-//! a new topic, [`with`] changes single keys of an existing one and no other byte.
+//! a new topic; [`with`] changes single keys of an existing topic and no other byte.
 
 mod block;
 mod change;

@@ -131,7 +131,7 @@ const SEPARATING: [char; 3] = ['/', '\\', ':'];
 const JOINING: [char; 4] = ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}'];
 
 /// Whether the name contains an encoding of a forbidden character: `%2e`, or `%u002e`, which old servers decode, or
-/// `%25`, which hides another encoding. `%20` is allowed, because it is a space and is common.
+/// `%25`, which hides another encoding. `%20` is allowed, because it is a common encoding of a space.
 fn has_encoded(part: &str) -> bool {
     part.split('%').skip(1).any(|rest| {
         let (rest, digits) = rest.strip_prefix('u').map_or((rest, 2), |rest| (rest, 4));

@@ -1,8 +1,8 @@
 //! The commands of Anthropic's memory tool (`memory_20250818`), as text in and text out.
 //!
-//! Answers and errors are worded as in the helper of Anthropic's SDKs, which models know. The differences are: a
-//! memory's file name ends in `.md`, a folder is never empty, the index cannot be removed, and the team's part is
-//! read-only.
+//! Answers and errors are worded as in the memory helpers of Anthropic's SDKs, because models know that wording. The
+//! differences are: a memory's file name ends in `.md`, a folder is never empty, the index cannot be removed, and the
+//! team's part is read-only.
 
 pub mod edit;
 pub mod error;

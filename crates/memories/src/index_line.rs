@@ -1,5 +1,5 @@
 //! Keeps the topics' lines in MEMORY.md up to date. A line is added and removed with its topic, and updated when the
-//! title or description changes, whoever changes them. Lines that a person has reworded are not changed.
+//! title or the description changes, no matter who changed it. Lines that a person has reworded are not changed.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub(crate) struct ProjectPlace {
     /// The project's name in the database and in bethink's own layout.
     pub(crate) key: String,
     pub(crate) memory: PathBuf,
-    /// The team's directory, unless the project has chosen another one.
+    /// The team's directory, unless the project has chosen another directory.
     pub(crate) team: PathBuf,
     /// The directory of the person's memory, which all projects share.
     pub(crate) person: PathBuf,

@@ -1,8 +1,8 @@
 //! The memory index in prompts: the index in the project part, and later changes at the end.
 //!
-//! The project part precedes the conversation, so a changed byte in it invalidates the whole prompt cache.
-//! Therefore the index stays as it was first shown until the cache is invalid anyway: after a compaction, or after
-//! a pause longer than the provider's cache lifetime. Until then, changes are added at the end.
+//! The project part precedes the conversation, so a changed byte in it invalidates the whole prompt cache. The index
+//! therefore stays as it was first shown until the cache becomes invalid anyway: after a compaction, or after a time
+//! without requests that is longer than the provider's cache lifetime. Until then, changes are added at the end.
 
 use std::sync::{Arc, Mutex};
 

@@ -225,8 +225,8 @@ impl MemoryService {
         Ok(self.write_memory(project, write).await?.warnings.into_iter().next())
     }
 
-    /// Rejects a proposal. Nothing with the same meaning is proposed again: not here, and after a sync, not by other
-    /// team members either.
+    /// Rejects a proposal. Nothing with the same meaning is proposed again, neither here nor, after a sync, by other
+    /// team members.
     pub async fn reject_proposal(
         &self,
         id: Uuid,

@@ -1,5 +1,5 @@
-//! Searches the whole text of all memories. Unlike recall, it does not judge relevance: a topic with any of the words
-//! is found.
+//! Searches the whole text of all memories. Unlike recall, a search does not judge relevance: a topic with any of the
+//! words is found.
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ fn time(text: &str) -> Option<UnixMicros> {
 
 /// Adds the time of the change to the topic's front matter. `before` is the file's current text.
 ///
-/// A person's text is stored unchanged, unless its front matter records a time, which would otherwise become wrong.
+/// A person's text is stored unchanged, unless its front matter records a time. That time would otherwise become wrong.
 /// Text from a restored version, a sync or a dream is stored unchanged too: a dream does not make a statement newer.
 pub(crate) fn stamped(write: MemoryWrite, before: Option<&str>, now: UnixMicros) -> MemoryWrite {
     let always = match write.author.by {

@@ -1,4 +1,4 @@
-//! One watcher for all directories, and what to wake when one of them changes.
+//! One watcher for all directories, and the signals that it sends when one of them changes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

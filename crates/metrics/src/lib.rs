@@ -1,7 +1,7 @@
 //! Stores what the `metrics` macros count in this process, and writes it in Prometheus text format (version 0.0.4).
 //!
 //! A counter or gauge has one number per series. A histogram is written as a summary: count, sum, and quantiles of its
-//! newest samples, so that a series takes a few kilobytes however long the daemon runs.
+//! newest samples, so that a series takes only a few kilobytes, no matter how long the daemon runs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;

@@ -75,8 +75,8 @@ struct WholeMessage {
     usage: Option<Box<RawValue>>,
 }
 
-/// Joins the body from existing bytes, so that equal requests have equal bodies, and a longer prompt begins with the
-/// bytes of a shorter one.
+/// Assembles the body from existing bytes, so that equal requests have equal bodies, and a longer prompt begins with
+/// the bytes of a shorter prompt.
 fn body(request: &ModelRequest, max_tokens: Option<u64>, streamed: bool) -> Vec<u8> {
     let messages = request.messages_json();
     let room = request.system.len() + request.tools.len() + messages.len() + 200;

@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use crate::provider::{EndpointError, Provider};
 
-/// Names and addresses of cloud metadata services, apart from link-local ones.
+/// Names and addresses of cloud metadata services, apart from link-local addresses.
 const METADATA_NAMES: [&str; 2] = ["metadata.google.internal", "metadata"];
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
@@ -27,8 +27,8 @@ impl Base {
     /// Parses `scheme://host[:port][/prefix]`; an empty text means the provider's own server.
     ///
     /// Anthropic's routes are below `prefix/v1`, or below `prefix` if `prefix` already ends with `/v1`. Chat
-    /// completions are directly below `prefix`, which defaults to `/v1`. Gemini's routes begin with their version,
-    /// which `prefix` may end with, too.
+    /// completions are directly below `prefix`, which defaults to `/v1`. Gemini's routes begin with their version, with
+    /// which `prefix` may end.
     pub fn parse(
         provider: Provider,
         text: &str,

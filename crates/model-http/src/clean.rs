@@ -1,5 +1,5 @@
-//! Cleans a provider's text so that it can be shown and stored: one line, bounded, without terminal escapes
-//! and without the key.
+//! Cleans a provider's text so that it can be shown and stored: the result is one line of limited length, without
+//! terminal escapes and without the key.
 
 use std::collections::HashSet;
 

@@ -32,7 +32,7 @@ pub(crate) trait AnswerFormat: Send + Sync + fmt::Debug {
     }
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble>;
-    /// Returns whether the event is the last one that matters.
+    /// Returns whether no later event matters.
     fn is_last(&self, event: &SseEvent) -> bool;
 }
 
@@ -60,7 +60,7 @@ pub(crate) trait Stream: Default + fmt::Debug + Send {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DeltaTaken {
     More,
-    /// The event was the last one that matters.
+    /// No later event matters.
     Last,
 }
 

@@ -77,7 +77,7 @@ impl Forwarder {
     }
 
     /// Sends a request and waits for the response headers. Returns every status except redirects, which are errors,
-    /// because following one would send the key elsewhere.
+    /// because following a redirect would send the key to another server.
     pub async fn send(&self, outgoing: OutgoingRequest) -> Result<ResponseStream, Box<ModelError>> {
         let url = self.base.route(&outgoing.route);
         let key = match outgoing.with_key {

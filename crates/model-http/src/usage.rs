@@ -18,7 +18,7 @@ pub(crate) struct UsageTally {
     doubtful: bool,
 }
 
-/// The members are parsed separately, so that an invalid figure does not affect the others.
+/// The members are parsed separately, so that an invalid figure does not affect the other figures.
 #[derive(Deserialize)]
 struct AnthropicUsage {
     input_tokens: Option<Box<RawValue>>,
@@ -131,8 +131,8 @@ impl UsageTally {
         read
     }
 
-    /// Returns the bounded figures, and whether they are doubtful: one was missing or implausible, or the prompt had no
-    /// tokens.
+    /// Returns the bounded figures, and whether they are doubtful: a figure was missing or implausible, or the prompt
+    /// had no tokens.
     pub(crate) fn end(self) -> (TokenUsage, bool) {
         let usage = TokenUsage {
             input_tokens: self.input.unwrap_or(0),

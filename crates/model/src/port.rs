@@ -1,4 +1,4 @@
-//! The port: one call to one model.
+//! The port through which one call is made to one model.
 
 use std::fmt;
 use std::future::Future;

@@ -49,8 +49,8 @@ impl ModelRequest {
         self.system.len() + self.tools.len() + messages
     }
 
-    /// Returns the request with more messages appended; a message with the same role as the last one is joined to it.
-    /// Existing messages keep their bytes and breakpoints. White space at the end of a final assistant message is
+    /// Returns the request with more messages appended; a message with the same role as the last message is joined to
+    /// it. Existing messages keep their bytes and breakpoints. White space at the end of a final assistant message is
     /// removed, because providers reject it.
     pub fn followed_by(
         &self,

@@ -7,10 +7,10 @@ pub mod words;
 
 use crate::words::{CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, is_blob, is_spaceless};
 
-/// Minimum length of a name, in bytes; shorter ones occur by chance.
+/// Minimum length of a name, in bytes; shorter names occur by chance.
 pub const MIN_NAME_BYTES: usize = 5;
 
-/// Maximum length of a run of name characters, in bytes; a longer one is data.
+/// Maximum length of a run of name characters, in bytes; a longer run is data.
 const MAX_RUN_BYTES: usize = 1024;
 
 const DOT: u8 = 64;
@@ -251,8 +251,8 @@ fn is_snake(word: &str) -> bool {
     inner.contains('_') && inner.starts_with(|c: char| c.is_alphabetic()) && !is_data(word)
 }
 
-/// Returns whether the word is an error code such as `E0308`, `HTTP404`, `TS2345`: one to four capitals, then three
-/// digits or more.
+/// Returns whether the word is an error code such as `E0308`, `HTTP404`, `TS2345`: one to four capitals, followed by
+/// three or more digits.
 fn is_error_code(word: &[u8]) -> bool {
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
     let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();

@@ -1,4 +1,4 @@
-//! One update: facts, draft, merge, row, file.
+//! Makes one update: facts, draft, merge, row, file.
 
 use bethink_api::{Strategy, parse_word};
 use bethink_service::{

@@ -19,7 +19,7 @@ use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
 /// How long to wait for a lock that opencode holds. It usually holds a lock for a few milliseconds.
 const BUSY: Duration = Duration::from_millis(500);
-/// Maximum size of a session, in bytes: it is converted in memory.
+/// Maximum size of a session, in bytes. It is limited because sessions are converted in memory.
 pub const MAX_SESSION_BYTES: usize = 256 << 20;
 
 /// The reason why sessions could not be read.

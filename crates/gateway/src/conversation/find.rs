@@ -1,8 +1,8 @@
 //! Finds the session that a request continues.
 //!
-//! What happens depends on the longest prefix of the request that is stored. If it is the whole session, the request
-//! continues that session. If the session has more messages, the client dropped or edited them, and the request
-//! continues in a fork. If no prefix is stored, the request begins a new session.
+//! The longest stored prefix of the request decides the outcome. If it is a whole session, the request continues that
+//! session. If the session has more messages, the client dropped or edited them, and the request continues in a fork.
+//! If no prefix is stored, the request begins a new session.
 
 use std::sync::Arc;
 

@@ -49,7 +49,7 @@ impl GatewayService {
     }
 
     /// Returns the prompt of a request that must not be recorded; `None` if it may be recorded. Earlier compactions of
-    /// the conversation apply to the prompt, and no new one is made.
+    /// the conversation apply to the prompt, and no new compaction is made.
     pub(crate) async fn unrecorded_prompt(
         &self,
         request: GatewayRequest,

@@ -70,8 +70,8 @@ impl ChainedHistory {
 }
 
 impl GatewayRequest {
-    /// Returns whether an agent asks for a title of its session before it sends the session itself. Such a request is not
-    /// part of any conversation.
+    /// Returns whether an agent asks for a session title before it sends the session itself. Such a request is not part
+    /// of any conversation.
     pub(crate) fn asks_for_title(&self) -> bool {
         const ASKS: &[u8] = b"\"Generate a title for this conversation:";
         let has_tools = self.tools.as_ref().is_some_and(|tools| tools.get() != "[]");

@@ -80,7 +80,7 @@ impl GatewayService {
     }
 
     /// Stores the marks before the messages, usually in the same commit. If the daemon is killed in between, the next
-    /// daemon finds the session by its marks, and the number of stored messages shows how far the first one got.
+    /// daemon finds the session by its marks, and the number of stored messages shows how far the first daemon got.
     async fn append_with_marks(
         &self,
         after: Seq,

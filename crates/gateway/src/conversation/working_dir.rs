@@ -6,8 +6,9 @@ use bethink_transcript::json;
 use bytes::Bytes;
 use memchr::memmem;
 
-/// The text that known clients put before the directory, and the characters that end it: Claude Code and opencode;
-/// Codex; Cline and Roo Code; Qwen Code; Gemini CLI, which may list several.
+/// The text that known clients put before the directory, and the characters that end the directory. The clients are, in
+/// order: Claude Code and opencode; Codex; Cline and Roo Code; Qwen Code; Gemini CLI, which may list several
+/// directories.
 const PATTERNS: [(&str, &[char]); 7] = [
     ("orking directory: ", &['\n', '<']),
     ("<cwd>", &['\n', '<']),

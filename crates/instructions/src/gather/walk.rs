@@ -1,5 +1,5 @@
-//! Offers the files in their order: managed, the user's, those above the project if enabled, the project's from its
-//! root down, then the local files.
+//! Offers the files in order: managed files, the user's files, those above the project if that is enabled, the
+//! project's files from its root down, and then the local files.
 
 use std::path::{Path, PathBuf};
 

@@ -44,7 +44,7 @@ struct ShownMessageOutput {
     role: String,
     created_at: String,
     text: String,
-    /// The text was cut
+    /// Whether the text was cut off
     truncated: bool,
 }
 

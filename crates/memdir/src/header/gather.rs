@@ -15,7 +15,7 @@ pub(super) const SOURCE: Names = &["source"];
 pub(super) const QUESTIONS: Names = &["questions"];
 /// Claude Code writes the session's id as a separate key.
 const SESSION: Names = &["originsessionid"];
-/// The key under which tools nest the others.
+/// The key under which tools nest the other keys.
 pub(super) const NEST: &str = "metadata";
 
 /// Whether any key is known. A map without known keys is not a header.

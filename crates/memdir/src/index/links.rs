@@ -136,8 +136,8 @@ fn pairs(
     found
 }
 
-/// Returns the positions at which spaces before a quotation mark or a parenthesis begin. Many people do not escape
-/// spaces in names, so a title is recognized by the character that opens it.
+/// Returns the positions of spaces that come before a quotation mark or a parenthesis. Many people do not escape spaces
+/// in names, so a title is recognized by the character that opens it.
 fn titles(line: &str) -> Vec<usize> {
     let (mut found, mut spaces, mut escaped) = (Vec::new(), None, false);
     for (at, c) in line.char_indices() {

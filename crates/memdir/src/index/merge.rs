@@ -13,7 +13,7 @@ type Key = (String, usize);
 
 /// Merges `ours` and `theirs`, which were both made from `base`.
 ///
-/// Additions and changes of either side are kept. An entry that one side removed is removed if the other side left it
+/// Additions and changes by either side are kept. An entry that one side removed is removed if the other side left it
 /// unchanged, and kept if the other side changed it. If both changed an entry, the longer text wins. Of two equally
 /// long texts, the one that sorts last wins, so that everybody gets the same result. Prose is taken from `ours`, unless
 /// only `theirs` changed it.

@@ -75,7 +75,7 @@ fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     ToolError::NotVerbatim { path: quoted(path), old: quoted(old), why }
 }
 
-/// Returns the line number of each occurrence of `old`, including overlapping ones.
+/// Returns the line number of each occurrence of `old`, including overlapping occurrences.
 fn lines_of(text: &str, old: &str) -> String {
     let (mut lines, mut from) = (Vec::new(), 0);
     while let Some(found) = text[from..].find(old) {

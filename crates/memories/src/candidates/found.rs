@@ -104,8 +104,8 @@ impl MemoryService {
     }
 
     /// Whether the user made the statement in two conversations. Sessions that share a message count as one
-    /// conversation, for example a session and its fork, or a transcript and the copy from which a client resumed it.
-    /// So do a subagent and its parent.
+    /// conversation, for example a session and its fork, or a transcript and the copy from which a client resumed it. A
+    /// subagent and its parent count as one conversation, too.
     async fn is_said_again(
         &self,
         new: &StoredCandidate,

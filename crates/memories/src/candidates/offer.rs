@@ -43,8 +43,8 @@ impl MemoryService {
         clients.iter().any(|(name, at)| name.starts_with(client) && is_recent(*at, now))
     }
 
-    /// Returns a reminder about the newest candidates that were not yet offered in this conversation. `None` if there
-    /// are none, or if the client's agent has no tool to answer with.
+    /// Returns a reminder about the newest candidates that have not been offered in this conversation yet. `None` if
+    /// there are none, or if the client's agent has no tool to answer with.
     pub async fn candidate_offer(
         &self,
         dir: &str,

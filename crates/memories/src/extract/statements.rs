@@ -115,8 +115,8 @@ impl MemoryService {
 /// Prompts that a user typed while the agent worked.
 #[derive(Default)]
 struct QueuedPrompts {
-    /// The statements in the prompts. Their positions are the prompts' own numbers, because several prompts may follow one
-    /// message.
+    /// The statements in the prompts. Each statement's position is the number of its prompt, because several prompts
+    /// may follow one message.
     facts: Facts,
     /// The message before each prompt.
     places: Vec<Seq>,

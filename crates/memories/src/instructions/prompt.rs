@@ -20,7 +20,7 @@ use crate::service::MemoryService;
 /// How long a prompt waits for a disk that does not respond. Reading hundreds of files takes much less time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Number of messages in which clients send instruction files: Claude Code does so in its first one.
+/// Number of messages in which clients send instruction files: Claude Code sends them in its first message.
 const FIRST_MESSAGES: usize = 2;
 
 /// Returns the texts of the first messages, if prompts still show them.
@@ -116,7 +116,7 @@ impl MemoryService {
     }
 }
 
-/// Adds instruction files to prompts: the chain to the project part of the system prompt, others at the end.
+/// Adds instruction files to prompts: the chain to the project part of the system prompt, and other files at the end.
 #[derive(Debug)]
 pub struct InstructionContributor(pub MemoryService);
 

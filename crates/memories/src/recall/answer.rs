@@ -29,7 +29,7 @@ struct SessionView {
     model: String,
 }
 
-/// Returns the wordings of the question, without empty ones.
+/// Returns the wordings of the question that are not empty.
 fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
     let all = std::iter::once(&request.query).chain(&request.queries);
     let wordings: Vec<String> =

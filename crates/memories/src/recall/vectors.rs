@@ -50,7 +50,7 @@ impl JobHandler for VectorsJob {
 }
 
 impl MemoryService {
-    /// Reads the stored vectors, and has the missing ones made, in the background. Never fails: without vectors, recall
+    /// Reads the stored vectors, and has missing vectors made, in the background. Never fails: without vectors, recall
     /// uses words alone.
     pub(super) fn follow_meaning(&self, project: &Arc<MemoryProject>) {
         let (memories, project) = (self.clone(), Arc::clone(project));

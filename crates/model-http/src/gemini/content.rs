@@ -1,7 +1,7 @@
 //! Converts the contents of a conversation to messages of the Messages API.
 //!
-//! Calls and their responses get IDs that depend on their position in the conversation. Their own IDs are optional, and
-//! clients that make one up for a call do so only when they send the call back.
+//! Calls and their responses get IDs that depend on their position in the conversation. Gemini's own IDs are optional,
+//! and clients that make up an ID for a call do so only when they send the call back.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
 //! Converts a request from the blocks of the Messages API to chat completions.
 //!
-//! Each message is converted separately, and text keeps the bytes of its JSON literal, so that a longer prompt begins with
-//! the bytes of a shorter one. Thinking, cache breakpoints and blocks of unknown kinds are left out, because these servers
-//! do not support them.
+//! Each message is converted separately, and text keeps the bytes of its JSON literal, so that a longer prompt begins
+//! with the bytes of a shorter prompt. Thinking, cache breakpoints and blocks of unknown kinds are left out, because
+//! these servers do not support them.
 
 use bethink_model::ModelRequest;
 use bethink_transcript::json::encode_string;

@@ -69,7 +69,7 @@ fn shell_output(output: &str, text: &str) -> Option<String> {
     Some(format!("[{}]", std::str::from_utf8(&last).ok()?))
 }
 
-/// Returns the content part for a block; `None` if the block is an item of its own.
+/// Returns the content part for a block; `None` if the block becomes a separate item.
 fn part(block: &ContentBlock<'_>, raw: &str, role: &str) -> Option<String> {
     let kind = if role == "assistant" { "output_text" } else { "input_text" };
     match block.kind.as_deref()? {
