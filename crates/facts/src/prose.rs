@@ -8,9 +8,9 @@ use crate::middle::is_cut;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage<'a> {
     pub text: &'a str,
-    /// Whether it is a line within fenced code.
+    /// Whether the passage is a line of fenced code.
     pub is_code: bool,
-    /// Whether it only names what follows: a heading, or a bold line.
+    /// Whether the passage only names what follows: a heading, or a bold line.
     pub is_heading: bool,
 }
 

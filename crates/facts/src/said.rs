@@ -31,7 +31,7 @@ pub struct RecordedStatement {
     pub kind: SaidKind,
     /// When it was said.
     pub at: UnixMicros,
-    /// The question that this answers.
+    /// The question that the statement answers.
     pub question: Option<Arc<str>>,
     /// The assistant's last sentence before this statement.
     pub claim: Option<Arc<str>>,
@@ -76,7 +76,7 @@ const REPLY_BYTES: usize = 160;
 const QUESTION_CHARS: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
-/// Text before the words with which a person rejected a tool call.
+/// Text that precedes a person's words when they reject a tool call.
 const REFUSED: &str = "the user said:\n";
 /// Text before a person's answers to multiple-choice questions.
 const ANSWERED: &str = "User has answered your questions: ";
@@ -157,7 +157,7 @@ fn handed_over(words: &str) -> String {
     }
 }
 
-/// Returns the numbered section whose heading contains `wanted`, with the heading.
+/// Returns the numbered section whose heading contains `wanted`, including the heading.
 fn section<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     let is_heading = |line: &str| {
         let line = line.trim_start_matches(['#', '*', ' ']);

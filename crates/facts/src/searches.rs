@@ -122,7 +122,7 @@ impl SearchFact {
         self.files.get_mut(at)
     }
 
-    /// States where the pattern is: `` `parse(` was found in read.rs (line 12) and main.rs (lines 3 40) ``.
+    /// States where the pattern was found: `` `parse(` was found in read.rs (line 12) and main.rs (lines 3 40) ``.
     pub fn sentence(&self) -> String {
         let pattern = &self.pattern;
         if self.files.is_empty() {

@@ -21,9 +21,9 @@ pub struct ToolFailure {
     pub call: String,
     /// The line of the result that reports the error.
     pub error: String,
-    /// What else the result says about it, such as the tests that failed.
+    /// What else the result says about the error, such as the tests that failed.
     pub details: String,
-    /// Files changed before the same call worked.
+    /// Files that were changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
     /// If the failed call ran tests and has not worked since: the message in which other tests passed.
@@ -69,7 +69,7 @@ pub struct KnownTools {
     pub definitions: Vec<SeenDefinition>,
     /// What searches found, oldest first.
     pub searches: Vec<SearchFact>,
-    /// The branch that git named last.
+    /// The branch that git mentioned last.
     pub branch: Option<(Seq, Box<str>)>,
     /// Commits that git reported, oldest first: `[main 1a2b3c4] store: one log`.
     pub commits: Vec<(Seq, Box<str>)>,

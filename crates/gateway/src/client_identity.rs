@@ -76,7 +76,7 @@ impl ClientIdentity {
     }
 }
 
-/// Reads one of bethink's own headers, which may be absent but not invalid.
+/// Reads one of bethink's own headers. The header may be absent, but must not be invalid.
 fn own<T>(
     headers: &HeaderMap,
     name: &str,

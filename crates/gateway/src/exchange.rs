@@ -24,7 +24,8 @@ use crate::planner::PromptPlanner;
 use crate::relay;
 use crate::upstream::{ClientAuth, Upstream};
 
-/// Maximum size of an error response, in bytes. Providers send a few hundred; a proxy's web page has about ten thousand.
+/// Maximum size of an error response, in bytes. Providers send a few hundred bytes; an error page from a proxy has
+/// about ten thousand.
 const MAX_REFUSAL: usize = 1 << 20;
 /// Number of smaller prompts to try after the provider refused one. The first one fits if the error states the limit;
 /// the second one fits if it does not.

@@ -4,7 +4,7 @@
 use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName};
 
-/// Headers that apply only to one connection (RFC 9110, section 7.6.1), or are set again for the next one.
+/// Headers that apply only to one connection (RFC 9110, section 7.6.1), or are set anew for the next connection.
 const HOP_BY_HOP: [&str; 11] = [
     "connection",
     "keep-alive",

@@ -52,7 +52,7 @@ impl Checkout {
         is_branch(name) && tip(&self.common, name).is_some()
     }
 
-    /// Whether older commits are missing, so that it is not known what the history contains.
+    /// Whether older commits are missing, so that it is unknown what the history contains.
     pub fn is_shallow(&self) -> bool {
         fs::symlink_metadata(self.common.join("shallow")).is_ok()
     }

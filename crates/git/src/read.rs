@@ -135,7 +135,7 @@ impl Repo {
         }
     }
 
-    /// Returns the last change of a file up to a commit; `None` if the file is in no commit.
+    /// Returns the last change to a file up to a commit; `None` if no commit contains the file.
     pub async fn last_change(
         &self,
         commit: &Oid,

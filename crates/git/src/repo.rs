@@ -134,7 +134,7 @@ fn read_head(own: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// Parses `ref: refs/heads/<branch>`. The branch may only contain safe characters.
+/// Parses `ref: refs/heads/<branch>`. The branch name may contain only safe characters.
 pub(crate) fn branch_of(head: &str) -> Option<String> {
     let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');

@@ -43,7 +43,7 @@ const KEPT: &str = "PATH HOME USER LOGNAME TMPDIR XDG_CONFIG_HOME XDG_RUNTIME_DI
     GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM http_proxy https_proxy HTTPS_PROXY \
     all_proxy ALL_PROXY no_proxy NO_PROXY";
 
-/// Returns settings that override the person's own.
+/// Returns git settings that override the person's own settings.
 pub(crate) fn settings() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("run/settings.txt").lines().filter_map(|line| line.split_once('='))
 }

@@ -15,7 +15,7 @@ const MAX_WORD_BYTES: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookInput {
-    /// The client's own id of its session.
+    /// The client's own ID for its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// The working directory: an absolute path.

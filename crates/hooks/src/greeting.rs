@@ -24,7 +24,7 @@ const TITLE_CHARS: usize = 48;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Greeting {
     memories: usize,
-    /// Titles of the topics that changed since the project's last session began, the newest first.
+    /// Titles of the topics that changed since the project's last session began, newest first.
     learnt: Vec<String>,
     candidates: usize,
 }

@@ -153,8 +153,8 @@ impl HookService {
         }
     }
 
-    /// Records that an event was handled. The record is kept for a day. A later repetition does no harm, because the
-    /// transcript has already been read.
+    /// Records that an event was handled. The record is kept for a day. If the event is repeated after that, it does no
+    /// harm, because the transcript has already been read.
     async fn note_taken(&self, delivery: &Delivery) -> Result<()> {
         let key = receipt_key(delivery.id);
         let receipt = Receipt { key, fingerprint: delivery.event.as_str().to_owned() };

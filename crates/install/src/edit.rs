@@ -59,7 +59,7 @@ pub(crate) const HOME: &str = "BETHINK_HOME";
 const PROGRAM: &str = "bethink";
 /// Part of every gateway address.
 const CAPABILITY: &str = "/k/";
-/// The only hosts that our gateway listens on.
+/// Beginnings of gateway addresses: our gateway listens only on this machine.
 const LOOPBACK: [&str; 3] = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"];
 
 impl SettingsEdit {

@@ -289,7 +289,8 @@ fn json(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Restores the line endings of unchanged lines, and the byte order mark. New lines get the most common line ending.
+/// Restores the line endings of unchanged lines, and the byte order mark. New lines get the file's most common line
+/// ending.
 fn with_line_ends(old: &str, new: &str) -> String {
     let plain = old.strip_prefix(BOM).unwrap_or(old);
     let mark = if plain.len() < old.len() { BOM } else { "" };

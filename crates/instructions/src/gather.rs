@@ -154,7 +154,7 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// Loads text, unless the same text is already loaded, and then its imports.
+    /// Loads a text and then its imports, unless the same text is already loaded.
     fn keep(
         &mut self,
         candidate: &FileCandidate,

@@ -1,6 +1,6 @@
 //! Reads the body of a request, within limits of size and time, and within a budget of bytes for all requests.
 //!
-//! The API, the gateway and MCP use it, and each formats the errors for its own protocol.
+//! The API, the gateway and MCP use this crate, and each formats the errors for its own protocol.
 
 mod budget;
 

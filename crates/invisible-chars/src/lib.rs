@@ -1,4 +1,4 @@
-//! Characters that are invisible or reorder visible text, and where they are legitimate.
+//! Finds characters that are invisible or reorder visible text, and decides where they are legitimate.
 //!
 //! Persian, Hindi, Hebrew, Thai and emoji need some of these characters. They are accepted only where such text uses
 //! them. Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.

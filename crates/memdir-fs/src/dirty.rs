@@ -1,4 +1,5 @@
-//! Turns file system events into a list of files to check again. Events are only hints: the listing decides.
+//! Turns file system events into a list of files to check again. Events are only hints: a listing decides what has
+//! changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

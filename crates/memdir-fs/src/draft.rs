@@ -69,8 +69,8 @@ pub(crate) fn sync(place: &Place) -> Result<(), FileError> {
     sync_folder(&place.dir).map_err(|error| place.io("write", error))
 }
 
-/// Flushes a folder. Our folder descriptors can only look up names, so this function opens the folder for reading, as
-/// fsync requires.
+/// Flushes a folder. Our folder descriptors can be used only to look up names, so this function opens the folder for
+/// reading, as fsync requires.
 pub(crate) fn sync_folder(dir: &Dir) -> std::io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = rustix::fs::openat(dir, ".", flags, Mode::empty())?;

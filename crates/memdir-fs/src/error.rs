@@ -1,4 +1,4 @@
-//! Errors. Each one names the path and says what to do.
+//! Errors. Each error names the path and says what to do.
 
 use std::io;
 use std::path::PathBuf;

@@ -112,7 +112,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Keeps a hidden file for a moment, even one with our own bytes, because someone may have opened it.
+    /// Keeps a hidden file for a moment, even if it contains our own bytes, because someone may have opened it.
     pub(crate) fn aside(
         &self,
         file: &DirectoryFile,

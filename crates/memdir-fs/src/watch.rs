@@ -217,8 +217,8 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         Some(WatchWork { changed: pending.collect(), forgotten })
     }
 
-    /// Watches every folder again, because one may have been replaced under the same name. Repeats this until no new
-    /// folder is found.
+    /// Watches every folder again, because a folder may have been replaced under the same name. Repeats this until no
+    /// new folder is found.
     fn watch_anew(&mut self, root: &WatchedRoot) {
         let others = self.asked_by_others(&root.path);
         for path in &root.asked {

@@ -1,6 +1,7 @@
 //! The index of a directory, `MEMORY.md`: one line per topic, part of every prompt.
 //!
-//! People edit it too, so a change only touches the lines of one topic: prose, headings, order and line endings stay.
+//! People edit it too, so a change touches only the lines of one topic: prose, headings, order and line endings are
+//! kept.
 //!
 //! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`follow`] → [`merge`].
 

@@ -21,7 +21,7 @@ use crate::memory_write::MemoryWrite;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for git. If it takes longer, all memories count as merged.
+/// How long a prompt waits for git. If git takes longer, all memories count as merged.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum number of commits that git is asked about at once. The remaining commits count as contained.
 const MOST_COMMITS: usize = 500;

@@ -1,5 +1,5 @@
-//! Finds memory files whose content changed although nobody saved them, so that a damaged disk is not taken for a person's
-//! edit.
+//! Finds memory files whose content changed although nobody saved them, so that a damaged disk is not mistaken for a
+//! person's edit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

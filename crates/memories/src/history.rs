@@ -1,4 +1,4 @@
-//! Earlier versions of a topic, and restoring them.
+//! Lists and restores earlier versions of a topic.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Finds the project of a directory, and where its memory is stored.
+//! Finds the project that a directory belongs to, and where the project's memory is stored.
 //!
 //! All worktrees of a repository, and all directories in them, are one project.
 

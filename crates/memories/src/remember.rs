@@ -61,7 +61,7 @@ impl MemoryService {
         self.add_for_agent(&project, scope, topic, author).await
     }
 
-    /// Writes a private topic, or proposes one to the team.
+    /// Writes a topic, or proposes it to the team if it is meant for the team.
     pub(crate) async fn add_for_agent(
         &self,
         project: &MemoryProject,
@@ -154,7 +154,7 @@ impl MemoryService {
     }
 }
 
-/// Returns an error if there are too many questions, if one is too long, or if a question seems to contain a secret.
+/// Returns an error if there are too many questions, or if a question is too long or seems to contain a secret.
 pub(crate) fn checked_questions(given: &[String]) -> Result<Vec<String>> {
     let most = header::MOST_QUESTIONS;
     if given.len() > most {

@@ -30,7 +30,7 @@ pub(crate) struct MemoryState {
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
     /// Held during a dream of the person's memory.
     pub(crate) dreaming_of_person: AsyncMutex<()>,
-    /// Names of the clients that have connected to our MCP server, and when they last did.
+    /// Names of the clients that have connected to our MCP server, with the times of their last connections.
     pub(crate) mcp_clients: Mutex<HashMap<String, UnixMicros>>,
 }
 

@@ -17,7 +17,7 @@ use super::queue::{StorageQueue, StorageTask};
 use super::read_request::RequestingAgent;
 use super::request::ClientKey;
 
-/// Maximum number of cached marks, about 100 bytes each: enough for a hundred sessions of two thousand messages.
+/// Maximum number of cached marks, about 100 bytes each: enough for a hundred sessions with two thousand messages each.
 const MAX_MARKS: usize = 200_000;
 /// Maximum number of cached client keys.
 const MAX_KEYS: usize = 10_000;
@@ -236,7 +236,7 @@ impl ConversationCache {
         state.answers.remove(session);
     }
 
-    /// Returns whether any conversation begins with this mark; `None` before [`Self::set_beginnings`] was called.
+    /// Returns whether any conversation begins with this mark; `None` until [`Self::set_beginnings`] has been called.
     pub(super) fn is_begun(&self, scope: ChainScope, first: u128) -> Option<bool> {
         self.state().firsts.as_ref().map(|firsts| firsts.contains(&(scope, first)))
     }

@@ -284,7 +284,7 @@ impl GatewayService {
         self.add_to_cache(id, scope, marks, true).await
     }
 
-    /// Computes the marks of a session's history as if a request with this setting had sent it.
+    /// Computes the marks of a session's history as if a request with this setting had sent the history.
     async fn marks_of(&self, id: SessionId, setting: [&str; 2]) -> Result<Vec<u128>> {
         let mut chain = Chain::new(&setting);
         let (mut reader, mut marks, mut after) = (LikenessReader::default(), Vec::new(), Seq::ZERO);
@@ -300,7 +300,7 @@ impl GatewayService {
         }
     }
 
-    /// Adds a stored session to the cache, and stores its marks if `writes`.
+    /// Adds a stored session to the cache, and stores its marks if `writes` is set.
     pub(super) async fn add_to_cache(
         &self,
         id: SessionId,

@@ -1,4 +1,4 @@
-//! The queue of a conversation's changes that are not stored yet, in order.
+//! The queue of a conversation's changes that have not been stored yet, in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -57,7 +57,7 @@ pub(crate) struct ChainedHistory {
     pub(crate) session: SessionId,
     /// JSON of the leading instructions, in the client's format.
     pub(crate) heads: Arc<[String]>,
-    /// In the format of the Messages API.
+    /// The messages, in the format of the Messages API.
     pub(crate) messages: Vec<Bytes>,
 }
 

@@ -19,7 +19,7 @@ const PATTERNS: [(&str, &[char]); 7] = [
     ("- **Workspace Directories:**\n  - ", &['\n', '<']),
 ];
 
-/// Number of messages that are searched: Claude Code states its environment in the second.
+/// Number of messages that are searched: Claude Code describes its environment in the second message.
 const FIRST_MESSAGES: usize = 2;
 /// Maximum number of bytes of each message that are searched.
 const FIRST_BYTES: usize = 64 * 1024;

@@ -71,7 +71,8 @@ impl InstallAgent {
         }
     }
 
-    /// The program that starts the agent; `None` for an extension of an editor, or if other programs often have the same name.
+    /// The program that starts the agent; `None` for an editor extension, or if other programs often have the same
+    /// name.
     pub fn command(self) -> Option<&'static str> {
         match self {
             Self::ClaudeCode => Some("claude"),

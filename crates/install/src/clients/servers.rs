@@ -1,4 +1,4 @@
-//! The agents that only need an entry in a JSON list of MCP servers.
+//! The agents that need only an entry in a JSON list of MCP servers.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Loads files that only apply after a file was touched: rules with patterns, and files below the working directory.
+//! Loads files that apply only after another file has been touched: rules with patterns, and files below the working
+//! directory.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -146,7 +146,7 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// Returns a candidate that only the person or the administrator can write.
+/// Returns the candidate for a file that only the person or the administrator can write.
 fn own(path: PathBuf, kind: InstructionKind, base: &Path) -> FileCandidate {
     FileCandidate { own: true, ..of_project(path, kind, &SkipReason::Always, base) }
 }

@@ -44,7 +44,7 @@ pub(super) fn same(key: &str, name: &str) -> bool {
     key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
 }
 
-/// Returns the first entry of the first name that exists, at the top or else nested.
+/// Returns the first entry with the first name that exists, either at the top or nested.
 fn look(root: &YamlNode, names: Names) -> Option<&YamlNode> {
     let nested = root.entries().iter().filter(|(key, _)| same(key, NEST)).map(|(_, node)| node);
     std::iter::once(root).chain(nested).find_map(|map| {
@@ -71,7 +71,7 @@ fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<Stri
     }
 }
 
-/// Returns the type; of a list of types, the first.
+/// Returns the type, or the first type of a list.
 fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()

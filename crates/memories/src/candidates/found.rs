@@ -174,7 +174,7 @@ impl MemoryService {
     }
 }
 
-/// Keeps the best [`MAX_CANDIDATES`] of a session. If two are equally good, the earlier one is kept.
+/// Keeps the best [`MAX_CANDIDATES`] of a session. Of two equally good candidates, the earlier one is kept.
 fn keep_best(
     found: &mut ExtractedCandidates,
     known: impl Iterator<Item = StoredCandidate>,

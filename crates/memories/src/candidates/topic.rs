@@ -53,7 +53,8 @@ pub(super) fn topic(
     Some((header::write(&head, &format!("{}\n", parts.join("\n\n"))), description, source))
 }
 
-/// Returns a line that says when a statement was made, and what it followed. Extraction does not learn from such lines.
+/// Returns a line that says when a statement was made, and what preceded the statement. Extraction does not learn from
+/// such lines.
 fn origin(one: &StoredCandidate, names_session: bool) -> String {
     let time = rfc3339(one.said_at);
     let day = time.split('T').next().unwrap_or(&time);

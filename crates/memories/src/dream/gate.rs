@@ -26,7 +26,7 @@ const PAGE: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
     TooSoon(UnixMicros),
-    /// Enough time has passed. The sessions since then are counted next.
+    /// Enough time has passed. The sessions since the last dream are counted next.
     Count,
 }
 

@@ -1,4 +1,4 @@
-//! Undoes the last dream, except in files that have changed since.
+//! Undoes the last dream, except in files that have changed since then.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

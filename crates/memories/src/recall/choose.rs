@@ -143,7 +143,7 @@ impl Library {
         self.held().catalog.len()
     }
 
-    /// Whether a topic only documents the usage of one of these tools.
+    /// Whether a topic only documents how to use one of these tools.
     pub(super) fn is_manual(&self, key: &Key, tools: &[String]) -> bool {
         let held = self.held();
         held.id(key).is_some_and(|id| is_manual(&held.catalog, id, tools))
