@@ -1,4 +1,4 @@
-//! Where symbols are defined, according to files that were read and searches in them.
+//! Where symbols are defined, according to the files that were read and the searches that were run.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use bethink_transcript::text::beginning;
 
 use crate::symbols::defined_by;
 
-/// A line that defines a symbol, as a result showed it.
+/// A line that defines a symbol, as a tool result showed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenDefinition {
     pub seq: Seq,
-    /// The path of the file, as the call or the result gave it.
+    /// The file's path, as the tool call or its result gave it.
     pub path: Arc<str>,
     pub line: u32,
     /// The line without indentation.
@@ -21,10 +21,10 @@ pub struct SeenDefinition {
 const LINE_BYTES: usize = 200;
 /// Maximum number of definitions taken from one result.
 const PER_RESULT: usize = 60;
-/// Number of definitions kept. At twice as many, the oldest half is dropped.
+/// Number of definitions kept. Once there are twice as many, the oldest half is dropped.
 const DEFINITIONS: usize = 400;
 
-/// Adds the definitions in the result of reading `file`, or of a search.
+/// Adds the definitions found in the result of reading `file`, or in the result of a search.
 pub(crate) fn collect(
     all: &mut Vec<SeenDefinition>,
     file: Option<&Arc<str>>,

@@ -1,4 +1,4 @@
-//! Text in statements: sentences, list items, rows of tables, lines of code.
+//! Splits text into passages: sentences, list items, table rows, lines of code.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use crate::middle::is_cut;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage<'a> {
     pub text: &'a str,
-    /// Whether it is a line within fenced code.
+    /// Whether the passage is a line of fenced code.
     pub is_code: bool,
-    /// Whether it only names what follows: a heading, or a line in bold.
+    /// Whether the passage only names what follows: a heading, or a bold line.
     pub is_heading: bool,
 }
 
-/// Splits a text into passages, without list marks and empty lines.
+/// Splits a text into passages, without list markers and empty lines.
 pub fn passages(text: &str) -> Vec<Passage<'_>> {
     let mut found = Vec::new();
     let mut is_code = false;
@@ -52,7 +52,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// Returns a passage as plain text: without bold marks, and with the row of a table as `name: second cell; third cell`.
+/// Returns a passage as plain text: without bold markers, and with a table row as `name: second cell; third cell`.
 pub fn plain(text: &str) -> Cow<'_, str> {
     let row = text.strip_prefix('|');
     if row.is_none() && !text.contains("**") {
@@ -72,7 +72,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 /// Maximum size of a label before a sentence, such as `A.`, in bytes.
 const LABEL_BYTES: usize = 3;
 
-/// Splits a line after each full stop, question mark or exclamation mark that a space follows.
+/// Splits a line after each full stop, question mark or exclamation mark that is followed by a space.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -99,7 +99,7 @@ fn is_abbreviated(text: &str) -> bool {
     SHORT.iter().any(|short| text.ends_with(short))
 }
 
-/// Removes the marks of a list item, a heading or a quotation, and bold marks around the whole line.
+/// Removes the marker of a list item, a heading or a quotation, and bold markers around the whole line.
 fn unmarked(line: &str) -> &str {
     let line = line.trim_start_matches(['#', '>', ' ']);
     let line =

@@ -1,5 +1,5 @@
-//! Each fact as one line. Notes and summaries consist of these lines, so a fact reads the same everywhere. `[41]` is
-//! the number of the message that a line comes from.
+//! Formats each fact as one line. Notes and summaries consist of these lines, so a fact reads the same everywhere. A
+//! line's `[41]` is the number of the message that the fact comes from.
 
 use std::iter::successors;
 
@@ -123,7 +123,7 @@ pub fn said(said: &RecordedStatement, bytes: usize) -> String {
     }
 }
 
-/// Returns the longest directory that most files share, with its slash; empty if there is none.
+/// Returns the longest directory that most files share, with a trailing slash; empty if there is none.
 pub fn common_root(files: &[FileFact]) -> String {
     let Some(first) = files.iter().max_by_key(|f| f.edits + f.reads) else { return String::new() };
     let is_shared = |root: &&str| {
@@ -136,7 +136,7 @@ pub fn common_root(files: &[FileFact]) -> String {
     roots.find(is_shared).map(str::to_owned).unwrap_or_default()
 }
 
-/// Returns the directory of a path, with its slash.
+/// Returns the directory of a path, with a trailing slash.
 fn directory(path: &str) -> Option<&str> {
     path.get(..=path.trim_end_matches('/').rfind('/')?)
 }

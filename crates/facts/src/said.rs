@@ -31,11 +31,11 @@ pub struct RecordedStatement {
     pub kind: SaidKind,
     /// When it was said.
     pub at: UnixMicros,
-    /// The question that this answers.
+    /// The question that the statement answers.
     pub question: Option<Arc<str>>,
     /// The assistant's last sentence before this statement.
     pub claim: Option<Arc<str>>,
-    /// Whether the assistant ended a turn with it.
+    /// Whether the assistant ended a turn with this statement.
     pub ends_turn: bool,
 }
 
@@ -44,13 +44,13 @@ impl RecordedStatement {
         Self { seq, text: text.into(), ..Self::default() }
     }
 
-    /// Whether this is the client's message that the user stopped the assistant.
+    /// Whether this is the client's note that the user interrupted the assistant.
     pub fn is_interruption(&self) -> bool {
         self.text.starts_with("[Request interrupted by user")
     }
 
-    /// Returns the answers to several questions of the assistant as statements, each with its question; or the statement
-    /// itself, if it is something else.
+    /// Splits the user's answers to several questions into one statement per question. Any other statement is returned
+    /// unchanged.
     pub fn in_parts(&self) -> Vec<Self> {
         let pair = |part: &str| {
             let (question, answer) = part.split_once("\"=\"")?;
@@ -67,8 +67,8 @@ impl RecordedStatement {
     }
 }
 
-/// Maximum size of a statement, in bytes. A longer one, such as a pasted log, keeps its beginning and end: people ask
-/// before or after what they paste.
+/// Maximum size of a statement, in bytes. A longer statement, such as one with a pasted log, keeps its beginning and
+/// end, because people write their request before or after what they paste.
 const USER_BYTES: usize = 200_000;
 /// Maximum size of a reply that cannot be understood without its question, in bytes.
 const REPLY_BYTES: usize = 160;
@@ -76,7 +76,7 @@ const REPLY_BYTES: usize = 160;
 const QUESTION_CHARS: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
-/// Text before the words with which a person rejected a tool call.
+/// Text that precedes a person's words when they reject a tool call.
 const REFUSED: &str = "the user said:\n";
 /// Text before a person's answers to multiple-choice questions.
 const ANSWERED: &str = "User has answered your questions: ";
@@ -157,7 +157,7 @@ fn handed_over(words: &str) -> String {
     }
 }
 
-/// Returns the numbered section whose heading contains `wanted`, with the heading.
+/// Returns the numbered section whose heading contains `wanted`, including the heading.
 fn section<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     let is_heading = |line: &str| {
         let line = line.trim_start_matches(['#', '*', ' ']);
@@ -194,15 +194,15 @@ fn kind(words: &str) -> SaidKind {
 fn is_correction(text: &str) -> bool {
     const OPENINGS: &str = "no,|no |no.|nope|don't|do not|please don't|stop |actually|instead|never |not like|not that|\
         that's wrong|that is wrong|that's not|this is wrong|wrong|revert|undo|hmm, no|wait, no";
-    /// Beginnings of requests for one thing instead of another.
+    /// Beginnings of sentences such as "use X instead".
     const WISHES: &str = "use|let's|lets|can we|could we|can you|please|make|call|rename|keep|put|do|we |i |it |just";
     const INSIDE: &str = "don't want |do not want |we don't need |should not be |shouldn't be |let's not |\
         let's avoid |let's drop |let's just drop |it's not expected |rather not ";
     /// Words that show agreement in a text that begins with "no".
     const AGREES: &str = "fine|okay|thank|problem|worries|good|idea|need to worry|changes needed";
-    /// Maximum size of a correction, in bytes: a longer text may contain these words by chance.
+    /// Maximum size of a correction, in bytes: a longer text may contain the words by chance.
     const SHORT: usize = 600;
-    /// Size of the beginning in which these words are looked for, in characters.
+    /// Number of characters at the beginning of the text in which the words are searched for.
     const BEGINNING: usize = 60;
     if text.trim_end().ends_with('?') && !text.contains(" instead") {
         return false;
@@ -221,7 +221,7 @@ fn is_correction(text: &str) -> bool {
 
 /// Returns the last question at the end of a text, with the option that the reply chose.
 fn question(text: &str, reply: &str) -> Option<Arc<str>> {
-    /// Number of passages at the end in which a question still waits for an answer.
+    /// Number of passages at the end of the text that are searched for a question.
     const LAST: usize = 6;
     let passages = passages(text);
     let mut last =

@@ -28,20 +28,20 @@ pub struct FoundFile {
     pub lines: Vec<(u32, Box<str>)>,
 }
 
-/// Maximum numbers of files and of lines per file that are kept of a result.
+/// Maximum number of files that are kept from a result, and of lines per file.
 const FILES: usize = 6;
 const LINES: usize = 4;
 const LINE_BYTES: usize = 160;
 const PATTERN_BYTES: usize = 100;
-/// Maximum number of files that a sentence names with their lines.
+/// Maximum number of files that a sentence names along with their matching lines.
 const PLACES: usize = 3;
-/// Maximum number of lines that are read of a result.
+/// Maximum number of lines of a result that are read.
 const RESULT_LINES: usize = 2_000;
-/// Number of searches kept. At twice as many, the oldest half is dropped.
+/// Number of searches kept. Once there are twice as many, the oldest half is dropped.
 const SEARCHES: usize = 60;
 
-/// Adds the result of a search in place of an earlier result of the same search. If the client cut the new result, the files
-/// of the earlier result are kept too.
+/// Adds the result of a search. The new result replaces an earlier result of the same search. If the client truncated
+/// the new result, the files of the earlier result are kept too.
 pub(crate) fn collect(
     all: &mut Vec<SearchFact>,
     (pattern, scope): (&str, &str),
@@ -74,7 +74,7 @@ pub(crate) fn collect(
     forget_oldest(all, SEARCHES);
 }
 
-/// The beginning of a result of which Claude Code shows only the first part.
+/// The text at the beginning of a result that Claude Code has truncated.
 const CUT_RESULT_PREFIX: &str = "<persisted-output>";
 
 /// Whether a result says that nothing was found.
@@ -109,7 +109,7 @@ impl SearchFact {
         self.more = others.len();
     }
 
-    /// Returns the entry of a file, if there is room for it.
+    /// Returns the entry of a file, which is added if there is room.
     fn file(&mut self, path: &str) -> Option<&mut FoundFile> {
         let at = match self.files.iter().position(|file| &*file.path == path) {
             Some(at) => at,
@@ -122,7 +122,7 @@ impl SearchFact {
         self.files.get_mut(at)
     }
 
-    /// States where the pattern is: `` `parse(` was found in read.rs (line 12) and main.rs (lines 3 40) ``.
+    /// States where the pattern was found: `` `parse(` was found in read.rs (line 12) and main.rs (lines 3 40) ``.
     pub fn sentence(&self) -> String {
         let pattern = &self.pattern;
         if self.files.is_empty() {

@@ -22,12 +22,12 @@ pub struct ToolFailure {
     pub call: String,
     /// The line of the result that reports the error.
     pub error: String,
-    /// What else the result says about it, such as the tests that failed.
+    /// What else the result says about the error, such as the tests that failed.
     pub details: String,
-    /// Files changed before the same call worked.
+    /// Files that were changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
-    /// For a test whose own command has not worked since: the message in which other tests passed.
+    /// If the failed call ran tests and has not worked since: the message in which other tests passed.
     pub tests_passed: Option<Seq>,
     /// The first later message in which the same command failed without this error, if none reported it again.
     pub gone: Option<Seq>,
@@ -68,7 +68,7 @@ pub struct Action {
 #[derive(Clone, Debug, Default)]
 pub struct ToolUse {
     pub calls: u32,
-    /// Names of its parameters.
+    /// Names of the parameters that the calls passed.
     pub parameters: BTreeSet<Box<str>>,
 }
 
@@ -84,7 +84,7 @@ pub struct KnownTools {
     pub definitions: Vec<SeenDefinition>,
     /// What searches found, oldest first.
     pub searches: Vec<SearchFact>,
-    /// The branch that git named last.
+    /// The branch that git mentioned last.
     pub branch: Option<(Seq, Box<str>)>,
     /// Commits that git reported, oldest first: `[main 1a2b3c4] store: one log`.
     pub commits: Vec<(Seq, Box<str>)>,
@@ -98,7 +98,7 @@ struct PendingCall {
     kind: Option<ToolKind>,
     /// The task of the agent that the call starts.
     task: Option<Arc<str>>,
-    /// Indices of its files.
+    /// Indices of the files that the call concerns.
     files: Vec<usize>,
     edits: Vec<PendingEdit>,
     /// The pattern of a search, and where it searches.
@@ -109,10 +109,10 @@ struct PendingCall {
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
-/// Number of commits kept. At twice as many, the oldest half is dropped.
+/// Number of commits kept. Once there are twice as many, the oldest half is dropped.
 const COMMITS: usize = 40;
 const FAILURES: usize = 120;
-/// Number of most recent failures that an edit may be meant to fix.
+/// Number of recent failures that an edit may be an attempt to fix.
 const OPEN_FAILURES: usize = 3;
 
 impl KnownTools {

@@ -9,7 +9,7 @@ use crate::symbols::defined_by;
 /// A replacement of text by an edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextChange {
-    /// `None` if the new text is the whole file.
+    /// `None` if the new text replaces the whole file.
     pub(crate) old: Option<String>,
     pub(crate) new: String,
 }
@@ -22,8 +22,8 @@ pub struct WrittenLine {
 }
 
 impl WrittenLine {
-    /// Returns how much the line says about the file at `path`, 0 to 1: definitions and comments say more than the code
-    /// between them.
+    /// Returns how much the line says about the file at `path`, from 0 to 1: definitions and comments say more than the
+    /// code between them.
     pub fn worth(&self, path: &str) -> f32 {
         const IMPORTS: [&str; 6] = ["import ", "use ", "from ", "#include", "package ", "require"];
         const COMMENTS: [&str; 5] = ["//", "#", "--", "*", "\"\"\""];
@@ -42,7 +42,7 @@ impl WrittenLine {
     }
 }
 
-/// The written lines of a file, in the order in which they are in the file, as far as that is known.
+/// The written lines of a file, in the order in which they appear in the file, as far as that order is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WrittenLines(Vec<WrittenLine>);
 

@@ -17,7 +17,7 @@ use crate::envelope::{
 #[derive(Debug)]
 pub(crate) struct AnthropicWire {
     system_at: Option<Range<usize>>,
-    /// The request asks the provider to place a cache breakpoint.
+    /// Whether the request asks the provider to place a cache breakpoint.
     automatic_breakpoint: bool,
 }
 
@@ -64,8 +64,9 @@ impl AnthropicEnvelope {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// Returns the array of messages, where the client's messages keep their bytes. Messages that bethink wrote come
-    /// first. They are long and stay the same, so they end with a cache breakpoint of their own if there is room for one.
+    /// Returns the array of messages, in which the client's messages keep their bytes. Messages that bethink wrote come
+    /// first. They are long and stay the same, so they get their own cache breakpoint at the end, if there is room for
+    /// one.
     fn spliced_messages(&self, pieces: &[PromptPart]) -> Option<String> {
         let leading =
             pieces.iter().take_while(|piece| matches!(piece, PromptPart::Written(_))).count();

@@ -7,7 +7,7 @@ use http::request::Parts;
 
 use crate::fault::GatewayFault;
 
-/// Reads the whole body. Fails as soon as it is known to have more than `limit` bytes.
+/// Reads the whole body. Fails as soon as the body is known to have more than `limit` bytes.
 pub(crate) async fn read(
     body: Body,
     parts: &Parts,

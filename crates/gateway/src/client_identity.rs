@@ -19,7 +19,7 @@ const IN_USER_ID: &str = "_session_";
 const OPENAI_SESSION: [&str; 4] = ["session-id", "session_id", "conversation_id", "x-session-id"];
 /// Prefix of the beta flag for a context window of a million tokens; a date follows.
 const LONG_CONTEXT_BETA: &str = "context-1m-";
-/// Maximum length of a client's own session ID, in bytes. Usual ones have about 40.
+/// Maximum length of a client's own session ID, in bytes. Typical IDs have about 40.
 const MAX_CLIENT_KEY: usize = 200;
 /// Maximum length of a project path, in bytes: `PATH_MAX` on Linux.
 const MAX_PROJECT: usize = 4096;
@@ -32,13 +32,13 @@ pub(crate) struct ClientIdentity {
     /// The project of the client's gateway address, which is used if the prompt states no directory.
     pub(crate) default_project: Option<String>,
     pub(crate) inject: Option<Inject>,
-    /// The client asks for a context window of a million tokens.
+    /// Whether the client asks for a context window of a million tokens.
     pub(crate) long_context: bool,
 }
 
 impl ClientIdentity {
     /// Reads the headers, and the members `metadata` and `prompt_cache_key` of the body. Fails if one of bethink's own
-    /// headers is invalid; everything else is ignored if invalid.
+    /// headers is invalid; other invalid values are ignored.
     pub(crate) fn read(
         provider: Provider,
         headers: &HeaderMap,
@@ -76,7 +76,7 @@ impl ClientIdentity {
     }
 }
 
-/// Reads one of bethink's own headers, which may be absent but not invalid.
+/// Reads one of bethink's own headers. The header may be absent, but must not be invalid.
 fn own<T>(
     headers: &HeaderMap,
     name: &str,

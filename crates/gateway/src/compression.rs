@@ -45,7 +45,8 @@ impl BodyEncoding {
         }
     }
 
-    /// Returns the decoded body; `None` if it is not compressed, or if it is damaged: the provider then reports that.
+    /// Returns the decoded body; `None` if it is not compressed, or if it is damaged. The provider then reports the
+    /// damage.
     pub(crate) async fn decoded(
         self,
         body: &Bytes,

@@ -2,8 +2,8 @@
 //! messages, and decides which prompt to send. The wire formats read and write the requests.
 //!
 //! If a crash loses messages, the client's next request contains them again. A request that certainly fits is therefore
-//! forwarded at once, and its new messages are stored in the background, in order (`queue`, `store`). Only a prompt
-//! that is made from decisions waits for the disk.
+//! forwarded at once, and its new messages are stored in the background, in order (`queue`, `store`). Only a request
+//! whose prompt is made from decisions waits for the disk.
 
 mod answer;
 mod answer_links;

@@ -36,7 +36,7 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         elements(body, members.messages.as_ref()?)
     }
 
-    /// Reads the messages; `None` if that is impossible. The request is then forwarded unchanged and not stored.
+    /// Reads the messages; `None` if they cannot be read. The request is then forwarded unchanged and not stored.
     fn read(body: &Bytes, members: &Members<'_>) -> Option<Self>;
 
     fn system(request: &WireEnvelope<Self>) -> Option<String>;
@@ -55,8 +55,8 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         pieces: &[PromptPart],
     ) -> Option<Vec<(Range<usize>, String)>>;
 
-    /// Returns whether the request is for the client program's own use, such as finding out who speaks next. It repeats parts
-    /// of a conversation that the program also sends as such.
+    /// Returns whether the client program made the request for its own use, for example to find out who speaks next.
+    /// Such a request repeats parts of a conversation that the program also sends in ordinary requests.
     fn is_side_request(_: &WireEnvelope<Self>, _: &HeaderMap) -> bool {
         false
     }
@@ -73,7 +73,7 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         None
     }
 
-    /// Returns the leading instructions, if a later request may continue this one's answer by its ID.
+    /// Returns the leading instructions, if a later request may continue the answer by its ID.
     fn chain_heads(_: &WireEnvelope<Self>) -> Option<Arc<[String]>> {
         None
     }
@@ -361,8 +361,8 @@ pub(crate) fn with_paragraph(literal: &str, added: &str) -> String {
     }
 }
 
-/// Returns a system prompt of the Messages API with `added` at its end; `None` if the prompt is invalid: the provider
-/// then reports that.
+/// Returns a system prompt of the Messages API with `added` at its end; `None` if the prompt is invalid. The provider
+/// then reports the error.
 pub(crate) fn system_with(system: &str, added: &str) -> Option<String> {
     let block = format!(r#"{{"type":"text","text":{}}}"#, encode_string(added));
     match system.as_bytes().first() {

@@ -24,10 +24,11 @@ use crate::planner::PromptPlanner;
 use crate::relay;
 use crate::upstream::{ClientAuth, Upstream};
 
-/// Maximum size of an error response, in bytes. Providers send a few hundred; a proxy's web page has about ten thousand.
+/// Maximum size of an error response, in bytes. Providers send a few hundred bytes; an error page from a proxy has
+/// about ten thousand.
 const MAX_REFUSAL: usize = 1 << 20;
-/// Number of smaller prompts to try after the provider refused one. The first fits if the error states the limit, the
-/// second if it does not.
+/// Number of smaller prompts to try after the provider refused one. The first one fits if the error states the limit;
+/// the second one fits if it does not.
 const SMALLER_TRIES: usize = 2;
 
 /// The state that all requests share.
@@ -38,7 +39,7 @@ pub(crate) struct Gateway<M> {
     openai: Upstream,
     gemini: Upstream,
     max_body_bytes: u64,
-    /// The clients' own models write the summaries of their sessions.
+    /// Whether the clients' own models write the summaries of their sessions.
     client_summaries: bool,
 }
 
@@ -184,8 +185,8 @@ impl<M: PromptPlanner> Gateway<M> {
         Ok(IncomingRequest { outgoing, parsed, _room: room })
     }
 
-    /// Adds the earlier messages to a request that continues an answer by its ID; `None` if that answer is unknown. They are
-    /// added to the `taken` bytes for which memory is reserved.
+    /// Adds the earlier messages to a request that continues an answer by its ID; `None` if that answer is unknown.
+    /// Their size is added to the `taken` bytes for which memory is reserved.
     async fn with_history<W: GatewayWire>(
         &self,
         mut envelope: WireEnvelope<W>,

@@ -23,7 +23,7 @@ pub(crate) struct GatewayFault {
     /// The `code` of OpenAI's error format.
     pub(crate) code: &'static str,
     pub(crate) message: String,
-    /// Tells the client not to retry, although the status suggests a retry.
+    /// Whether to tell the client not to retry, although the status suggests a retry.
     pub(crate) no_retry: bool,
 }
 

@@ -1,7 +1,7 @@
 //! A request of Gemini's `generateContent`.
 //!
 //! The model and the kind of answer are in the path. Each content is one message, and its parts are the message's
-//! blocks, so that parts that are shown unchanged keep their bytes and their thought signatures.
+//! blocks. Parts that are shown unchanged therefore keep their bytes and their thought signatures.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -28,7 +28,7 @@ const GEMINI_CLI: &str = "GeminiCLI";
 #[derive(Debug)]
 pub(crate) struct GeminiWire {
     system_at: Option<Range<usize>>,
-    /// The provider has cached the system prompt and the tools, so the request must not have others.
+    /// Whether the provider has cached the system prompt and the tools. If so, the request must not contain any itself.
     has_cached_content: bool,
     messages: Vec<GeminiMessage>,
 }
@@ -110,8 +110,8 @@ impl GatewayWire for GeminiWire {
         Some(edits)
     }
 
-    /// Gemini CLI also asks a model who speaks next, and to summarize and to search. These requests have no functions, and
-    /// repeat parts of the conversation.
+    /// Gemini CLI also uses a model to decide who speaks next, to summarize and to search. These requests have no
+    /// functions, and repeat parts of the conversation.
     fn is_side_request(request: &GeminiEnvelope, headers: &HeaderMap) -> bool {
         let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
         let has_functions = || {

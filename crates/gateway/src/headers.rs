@@ -1,9 +1,10 @@
-//! Decides which headers are forwarded: all of them, except those listed here. New headers of a provider need no change.
+//! Decides which headers are forwarded: all of them, except those listed here. So a provider's new headers need no
+//! change here.
 
 use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName};
 
-/// Headers that apply only to one connection (RFC 9110, section 7.6.1), or are set again for the next one.
+/// Headers that apply only to one connection (RFC 9110, section 7.6.1), or are set anew for the next connection.
 const HOP_BY_HOP: [&str; 11] = [
     "connection",
     "keep-alive",
@@ -25,8 +26,8 @@ const DROPPED_REQUEST_HEADERS: [&str; 3] = ["cookie", "accept-encoding", "conten
 /// Prefix of the gateway's own headers.
 const OURS: &str = "x-bethink-";
 
-/// Response headers in which the provider describes its own origin, such as cookies and access rules. They would be
-/// wrong for the gateway's origin.
+/// Response headers in which the provider describes its own origin, such as cookies and access rules. These headers
+/// would be wrong for the gateway's origin.
 const DROPPED_RESPONSE_HEADERS: [&str; 5] = [
     "set-cookie",
     "alt-svc",

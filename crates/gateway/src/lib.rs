@@ -2,9 +2,9 @@
 //! Responses API, and Gemini's `generateContent`.
 //!
 //! Finds the session that a request continues and the prompt to send for it ([`GatewayService`]). Also changes parts of
-//! a request and leaves every other byte as it is, chooses the credential and the headers to forward, streams the answer
-//! to the client while reading it, and formats the gateway's own errors like those of each provider. Turns, compactions
-//! and forks belong to `bethink-sessions`; connections and keys belong to `bethink-model-http`.
+//! a request without touching any other byte, chooses the credential and the headers to forward, streams the answer to
+//! the client while reading it, and reports the gateway's own errors in each provider's format. Turns, compactions and
+//! forks belong to `bethink-sessions`; connections and keys belong to `bethink-model-http`.
 
 mod anthropic;
 mod body;

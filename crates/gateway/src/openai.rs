@@ -17,10 +17,11 @@ use convert::ChatMessage;
 pub(crate) struct OpenAiWire {
     /// Number of messages at the beginning that are the system prompt.
     heads: usize,
-    /// Role of the last of these messages: `system`, or `developer` for newer models.
+    /// Role of the last message of the system prompt: `system`, or `developer` for newer models.
     head_role: String,
     system: Option<String>,
-    /// The other messages in the format of the Messages API, each with the range of client messages it was made from.
+    /// The other messages in the format of the Messages API, each with the range of client messages that it was made
+    /// from.
     converted: Vec<(Bytes, Range<usize>)>,
 }
 

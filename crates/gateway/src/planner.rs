@@ -37,7 +37,7 @@ pub(crate) trait PromptPlanner: Clone + Send + Sync + 'static {
         answer: &str,
     ) -> impl Future<Output = Result<Option<ChainedHistory>>> + Send;
 
-    /// Returns a smaller prompt after the provider refused the last one, and a ticket that replaces the old ticket;
+    /// Returns a smaller prompt after the provider has refused a prompt, and a ticket that replaces the old ticket;
     /// `None` if there is no smaller prompt.
     fn refused(
         &self,

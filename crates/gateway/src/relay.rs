@@ -18,8 +18,8 @@ use crate::exchange::PendingAnswer;
 use crate::headers;
 use crate::planner::PromptPlanner;
 
-/// The provider's answer was cut off. The connection to the client is cut off too, so that it does not mistake the
-/// answer for a complete one.
+/// The provider's answer was cut off. The connection to the client is cut off too, so that the client does not mistake
+/// the answer for a complete one.
 #[derive(Debug, thiserror::Error)]
 #[error("the provider's answer was cut off")]
 pub(crate) struct CutOff;

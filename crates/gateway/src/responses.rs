@@ -32,7 +32,7 @@ pub(crate) struct ResponsesWire {
     previous: Option<(String, Range<usize>)>,
     /// The conversation up to and including that answer.
     history: Option<ChainedHistory>,
-    /// The provider keeps the answer, so that a later request can continue it by its ID.
+    /// Whether the provider keeps the answer, so that a later request can continue it by its ID.
     is_stored: bool,
 }
 

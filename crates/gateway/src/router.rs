@@ -120,7 +120,7 @@ fn provider_of(path: &str) -> Provider {
     }
 }
 
-/// Serves a request of Gemini, where the path of a call ends with the model and the method.
+/// Serves a Gemini request. The path of a model call ends with the model and the method.
 async fn serve_gemini<M: PromptPlanner>(
     gateway: &Gateway<M>,
     request: Request,
@@ -136,8 +136,8 @@ async fn serve_gemini<M: PromptPlanner>(
     }
 }
 
-/// Returns the path below `/gemini/` or below its capability; `None` if it could turn into another path of the
-/// provider's API.
+/// Returns the path below `/gemini/`, or below the capability that follows it; `None` if it could turn into another
+/// path of the provider's API.
 fn gemini_route_of(path: &str) -> Option<String> {
     let path = path.strip_prefix("/gemini/")?;
     let route = match path.strip_prefix("k/") {

@@ -92,7 +92,7 @@ impl Upstream {
     }
 }
 
-/// Headers in which a client may carry its own credential.
+/// Headers in which a client may send its own credential.
 fn credentials(provider: Provider) -> &'static [&'static str] {
     match provider {
         Provider::Anthropic => &["x-api-key", "authorization"],
@@ -101,7 +101,8 @@ fn credentials(provider: Provider) -> &'static [&'static str] {
     }
 }
 
-/// Returns whether the client sent its own credential. Fails if a header appears twice, because the right one is unknown.
+/// Returns whether the client sent its own credential. Fails if a header appears twice, because it is unknown which
+/// value is right.
 fn has_own(headers: &HeaderMap, names: &[&str]) -> Result<bool, GatewayFault> {
     let mut own = false;
     for name in names {

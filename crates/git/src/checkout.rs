@@ -29,8 +29,8 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Returns what is checked out in a directory, or in the nearest working tree above it. `None` if there is none, if
-    /// its HEAD cannot be read, or if it has no commit. Blocks.
+    /// Returns what is checked out in a directory, or in the nearest working tree above it. `None` if there is no
+    /// working tree, if its HEAD cannot be read, or if it has no commit. Blocks.
     pub fn of(dir: &Path) -> Option<Self> {
         let own = dir.ancestors().find_map(own_directory)?;
         let common = match small_file(&own.join("commondir"), MOST_POINTER) {
@@ -52,15 +52,15 @@ impl Checkout {
         is_branch(name) && tip(&self.common, name).is_some()
     }
 
-    /// Whether older commits are missing, so that it is not known what the history contains.
+    /// Whether older commits are missing, so that it is unknown what the history contains.
     pub fn is_shallow(&self) -> bool {
         fs::symlink_metadata(self.common.join("shallow")).is_ok()
     }
 }
 
 impl Git {
-    /// Returns those of these commits that are not in the history of what is checked out. Commits that the repository
-    /// does not have are left out. `view` is a directory of ours, as for [`Repo::open`].
+    /// Returns those of `commits` that are not in the history of the checked-out commit. Commits that the repository
+    /// does not have are left out. `view` is a directory of bethink's own, as for [`Repo::open`].
     pub async fn not_contained(
         &self,
         checkout: &Checkout,

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// Maximum length of the part of git's messages that is kept, in characters.
+/// Maximum number of characters of git's messages that are kept.
 const MOST_SAID: usize = 300;
 
 #[derive(Debug, thiserror::Error)]

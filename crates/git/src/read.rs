@@ -17,7 +17,7 @@ pub struct TreeEntry {
     pub size: u64,
 }
 
-/// The last change of a file.
+/// The last change to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommittedChange {
     pub commit: Oid,
@@ -135,7 +135,7 @@ impl Repo {
         }
     }
 
-    /// Returns the last change of a file up to a commit; `None` if the file is in no commit.
+    /// Returns the last change to a file up to a commit; `None` if no commit contains the file.
     pub async fn last_change(
         &self,
         commit: &Oid,

@@ -15,7 +15,7 @@ pub const BRANCH: &str = "main";
 /// Maximum size of a HEAD file that is read, in bytes. A branch name has at most 250 bytes.
 const MOST_HEAD: u64 = 1_024;
 
-/// A working directory's repository. Its objects, refs and index are used, but not its settings, hooks and attributes.
+/// A working directory's repository. Its objects, refs and index are used, but not its settings, hooks or attributes.
 #[derive(Clone, Debug)]
 pub struct Repo {
     pub(crate) git: Git,
@@ -32,7 +32,7 @@ impl Repo {
         fs::symlink_metadata(dir.join(".git")).is_ok()
     }
 
-    /// Creates a repository in a directory. Does not change an existing one.
+    /// Creates a repository in a directory. An existing repository is not changed.
     pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<(), GitError> {
         if Self::is_in(dir) {
             return Ok(());
@@ -134,7 +134,7 @@ fn read_head(own: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// Parses `ref: refs/heads/<branch>`. The branch may only contain safe characters.
+/// Parses `ref: refs/heads/<branch>`. The branch name may contain only safe characters.
 pub(crate) fn branch_of(head: &str) -> Option<String> {
     let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');

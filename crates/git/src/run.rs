@@ -36,14 +36,14 @@ impl Default for GitLimits {
 /// Maximum size of git's messages that are kept, in bytes. The rest is read and dropped, so that git never blocks.
 const MOST_MESSAGES: usize = 64 << 10;
 
-/// Environment variables that are passed on, for the person's keys, helpers, proxies and settings. All others are
-/// dropped, in particular `GIT_*`, which can make git use another repository or program.
+/// Environment variables that are passed on, because the person's keys, helpers, proxies and settings depend on them.
+/// All other variables are dropped, in particular `GIT_*`, which can make git use another repository or program.
 const KEPT: &str = "PATH HOME USER LOGNAME TMPDIR XDG_CONFIG_HOME XDG_RUNTIME_DIR XDG_CACHE_HOME \
     DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR GIT_SSL_CAINFO \
     GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM http_proxy https_proxy HTTPS_PROXY \
     all_proxy ALL_PROXY no_proxy NO_PROXY";
 
-/// Returns settings that override the person's own.
+/// Returns git settings that override the person's own settings.
 pub(crate) fn settings() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("run/settings.txt").lines().filter_map(|line| line.split_once('='))
 }

@@ -28,7 +28,7 @@ pub enum TreeChange {
     Remove,
 }
 
-/// A new commit. Its tree is that of the first parent, with changes.
+/// A new commit. Its tree is that of the first parent, with `changes` applied.
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub parents: Vec<Oid>,
@@ -76,7 +76,7 @@ impl Repo {
         self.git.succeed(self.call("move a branch", args)).await.map(drop)
     }
 
-    /// Updates the index, so that a person's `git status` compares with this commit.
+    /// Updates the index, so that a person's `git status` compares against this commit.
     pub async fn reset_index(&self, commit: &Oid) -> Result<(), GitError> {
         let mut call = self.call("write git's index", ["read-tree", commit.as_str()]);
         call.env.push(("GIT_INDEX_FILE", self.own.join("index").into()));

@@ -20,8 +20,8 @@ pub struct HookAnswer {
 }
 
 impl HookAnswer {
-    /// Joins the texts, in order. A text that does not fit is left out, and none is cut. Reminders lose their tags:
-    /// clients put a hook's text between tags of their own, and some escape ours.
+    /// Joins the texts, in order. A text that does not fit is left out; no text is cut short. The tags of reminders are
+    /// removed, because clients put a hook's text between their own tags, and some clients escape ours.
     pub fn of(texts: impl IntoIterator<Item = String>) -> Self {
         let (mut context, mut room) = (String::new(), MAX_CONTEXT_CHARS);
         for text in texts {

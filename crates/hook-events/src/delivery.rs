@@ -39,7 +39,7 @@ impl Delivery {
         format!("{}{EXTENSION}", self.id)
     }
 
-    /// Returns whether a file in the spool is a delivery, by its name. Other files are ignored.
+    /// Returns whether a file in the spool is a delivery, judging by its name. Other files are ignored.
     pub fn is_file_name(name: &str) -> bool {
         name.strip_suffix(EXTENSION).is_some_and(|id| Uuid::parse_str(id).is_ok())
     }
@@ -48,7 +48,7 @@ impl Delivery {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Parses a delivery. `None` if it is damaged or from a newer version.
+    /// Parses a delivery. Returns `None` if it is damaged or from a newer version.
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok().filter(|delivery: &Self| delivery.form == FORM)
     }

@@ -1,4 +1,4 @@
-//! The events, and how long their answers may take.
+//! The events of hooks, and how long their answers may take.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ pub enum HookEvent {
 
 /// How long a hook waits for an answer that the model reads: short enough not to be noticed.
 const ANSWER_DEADLINE: Duration = Duration::from_millis(250);
-/// How long a hook waits to deliver an event without an answer. Together with the start of the process, this is less than
-/// the 50 ms that a hook may take if the daemon is not running or hangs.
+/// How long a hook waits to deliver an event that has no answer. Including the start of the process, this stays below
+/// the 50 ms that a hook may take if the daemon hangs or is not running.
 const DELIVERY_DEADLINE: Duration = Duration::from_millis(35);
 
 impl HookEvent {
@@ -70,7 +70,7 @@ impl HookEvent {
         if self.is_answered() { ANSWER_DEADLINE } else { DELIVERY_DEADLINE }
     }
 
-    /// Returns how long the daemon may take for an answer, so that the hook has time to read it.
+    /// Returns how long the daemon may take to answer, so that the hook has time to read it.
     pub fn budget(self) -> Duration {
         self.deadline() * 4 / 5
     }

@@ -15,7 +15,7 @@ const MAX_WORD_BYTES: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookInput {
-    /// The client's own id of its session.
+    /// The client's own ID for its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// The working directory: an absolute path.
@@ -57,7 +57,7 @@ struct WireInput {
     /// Cursor's name for `session_id`.
     conversation_id: Option<String>,
     cwd: Option<String>,
-    /// Cursor's directories. The first one is the project.
+    /// Cursor's directories. The first directory is the project.
     workspace_roots: Option<Vec<String>>,
     transcript_path: Option<String>,
     agent_transcript_path: Option<String>,

@@ -151,7 +151,7 @@ impl HookService {
         Ok(messages.iter().any(|message| !tail.reader().knows(message.id.as_str())))
     }
 
-    /// Stores messages, and returns the sequence numbers of the new ones by message ID.
+    /// Stores messages, and returns the sequence numbers of the new messages by message ID.
     async fn store_messages(
         &self,
         session: SessionId,

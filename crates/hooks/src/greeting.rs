@@ -1,5 +1,5 @@
-//! The line that a client shows to the user at the start of a session: how many memories there are, which ones are new or
-//! changed, and how many candidates wait for a decision.
+//! The line that a client shows to the user at the start of a session: how many memories there are, which of them are
+//! new or changed, and how many candidates are waiting for a decision.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::service::HookService;
 
 /// Maximum number of new or changed topics that are named.
 const NAMED: usize = 3;
-/// Number of recently changed sessions among which the newest one is found.
+/// Number of recently changed sessions that are searched for the newest one.
 const RECENT: usize = 20;
 /// Maximum length of a topic's title, in characters.
 const TITLE_CHARS: usize = 48;
 
-/// What the line is about.
+/// What the line reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Greeting {
     memories: usize,
-    /// Titles of the topics that changed since the project's last session began, the newest first.
+    /// Titles of the topics that changed since the project's last session began, newest first.
     learnt: Vec<String>,
     candidates: usize,
 }
@@ -55,8 +55,8 @@ impl HookService {
         Ok(greeting.line())
     }
 
-    /// Returns the time at which the newest session in a directory began. A session is stored with its first message, so at
-    /// the start of a session, the newest one is the previous one.
+    /// Returns the time at which the newest session in a directory began. A session is stored with its first message,
+    /// so when a session starts, the newest stored session is the previous one.
     async fn last_session_began(&self, dir: &str) -> Result<Option<UnixMicros>> {
         let filter =
             SessionFilter { project_dir: Some(dir.to_owned()), ..SessionFilter::default() };

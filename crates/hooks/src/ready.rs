@@ -11,8 +11,8 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::transcript::Tail;
 
-/// Maximum number of sessions whose transcripts are kept in memory, with the IDs of their lines: a few hundred
-/// kilobytes for a long one. Others are read again from the start, which takes tens of milliseconds.
+/// Maximum number of sessions whose transcripts are kept in memory, with the IDs of their lines. A long transcript
+/// takes a few hundred kilobytes. Other transcripts are read again from the start, which takes tens of milliseconds.
 const READY: usize = 16;
 
 /// A client's session: the client and its session id.

@@ -1,4 +1,4 @@
-//! Maps a client's session to bethink's.
+//! Maps a client's session to a bethink session.
 
 use bethink_service::{Result, if_found};
 use bethink_sessions::sidechain_session;

@@ -1,4 +1,4 @@
-//! The spool, which holds events that hooks could not deliver, and unfinished ones.
+//! The spool. It holds events that hooks could not deliver, and events that the daemon has not finished handling.
 
 use std::io;
 use std::sync::atomic::Ordering;

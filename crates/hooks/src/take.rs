@@ -14,8 +14,8 @@ use uuid::Uuid;
 use crate::ready::{Tails, Who, who};
 use crate::service::HookService;
 
-/// How long to wait for the effects of an event, which usually take a few milliseconds. After that, the event is put into
-/// the spool and answered. A hook needs the rest of its time for the connection.
+/// How long to wait for the effects of an event, which usually take a few milliseconds. After that, the event is put
+/// into the spool, and the hook gets its answer. The hook needs the rest of its time for the connection.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl HookService {
@@ -153,8 +153,8 @@ impl HookService {
         }
     }
 
-    /// Records that an event was handled. The record is kept for a day. A later repetition does no harm, because the
-    /// transcript has already been read.
+    /// Records that an event was handled. The record is kept for a day. If the event is repeated after that, it does no
+    /// harm, because the transcript has already been read.
     async fn note_taken(&self, delivery: &Delivery) -> Result<()> {
         let key = receipt_key(delivery.id);
         let receipt = Receipt { key, fingerprint: delivery.event.as_str().to_owned() };

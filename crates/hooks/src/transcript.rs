@@ -1,5 +1,5 @@
-//! Reads a growing transcript from the last position. If its beginning has changed, it is read again from the start. No
-//! message is stored twice, because messages have ids.
+//! Reads a growing transcript from the last position. If the beginning of the file has changed, it is read again from
+//! the start. No message is stored twice, because messages have ids.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -77,8 +77,8 @@ impl Tail {
         (self.settled.bytes(), self.settled.hash())
     }
 
-    /// Reads the next part. The text before the stored position is only read because later lines depend on it: its
-    /// messages are not returned, unless the file has changed there.
+    /// Reads the next part. The text before the stored position is read only because later lines depend on it. Its
+    /// messages are not returned, unless that part of the file has changed.
     pub(crate) fn read_on(
         &mut self,
         mark: &TranscriptPosition,

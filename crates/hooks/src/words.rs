@@ -1,4 +1,4 @@
-//! Texts for a client's model: the project's memory index at the start of a session, and relevant memories with a
+//! Texts for a client's model: the project's memory index at the start of a session, and relevant memories for each
 //! prompt.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const NOTES_CHARS: usize = 6_000;
 const GAP: usize = 2;
 
 impl HookService {
-    /// Returns texts for the model, the most important first. The list may be empty.
+    /// Returns texts for the model, most important first. The list may be empty.
     pub(crate) async fn words(&self, delivery: &Delivery) -> Result<Vec<String>> {
         match delivery.event {
             HookEvent::SessionStart => self.first_words(delivery).await,

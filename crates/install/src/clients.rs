@@ -22,7 +22,7 @@ use crate::file::SettingsFile;
 
 /// Timeout of a hook in Claude Code, Codex and Qwen Code, in seconds. A hook takes less than a third of a second.
 const SECONDS: u64 = 5;
-/// The same for Gemini CLI, in milliseconds.
+/// Timeout of a hook in Gemini CLI, in milliseconds.
 const MILLISECONDS: u64 = 5_000;
 
 /// Claude Code's events, and whether the hook is asynchronous because it has no answer.
@@ -37,8 +37,8 @@ const CLAUDE_EVENTS: [(&str, bool); 7] = [
     ("SessionEnd", false),
 ];
 
-/// Returns an agent's files with our entries. In a file that a project shares, the program has no path, because the path
-/// differs between machines. Some agents have no file for a project, and some have only that.
+/// Returns an agent's files with our entries. A file that is shared with the project names the program without a path,
+/// because the path differs between machines. Some agents have no project file, and some have only a project file.
 pub fn files(
     agent: InstallAgent,
     places: &ClientPlaces,

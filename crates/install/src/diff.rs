@@ -5,7 +5,7 @@ use similar::TextDiff;
 /// Number of unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
 
-/// Returns a unified diff, which is empty if nothing changes. `None` is a file that does not exist.
+/// Returns a unified diff, which is empty if nothing changes. `None` stands for a file that does not exist.
 pub fn unified_diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     let name = |side: &str, text: Option<&str>| match text {
         Some(_) => format!("{side}{path}"),

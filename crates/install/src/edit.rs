@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 /// One of our entries in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingsEdit {
-    /// A member at a path. If it exists and is ours, its members are updated, and members that a person added are kept.
+    /// A member at a path. If the member exists and is ours, its own members are updated, and members that a person
+    /// added to it are kept.
     Member { path: Vec<String>, value: Value, ours: Ours },
-    /// An element of the list at a path. If one of ours exists, it is updated.
+    /// An element of the list at a path. If one of our elements exists, it is updated.
     Element { path: Vec<String>, value: Value },
 }
 
@@ -16,15 +17,16 @@ pub enum SettingsEdit {
 pub enum Ours {
     /// The member runs `bethink`.
     Program,
-    /// The member is an address of the gateway, with its secret.
+    /// The member is a gateway address, including its secret.
     Address,
 }
 
-/// The text after the edits.
+/// The text after the edits, and what they changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedEdits {
     pub text: String,
-    /// Paths of the containers that were created for our entries. These containers are removed with the last entry.
+    /// Paths of the containers that were created for our entries. These containers are removed when their last entry is
+    /// removed.
     pub made: Vec<Vec<String>>,
     /// Paths with entries that are not ours, which were not changed.
     pub left_alone: Vec<String>,
@@ -55,9 +57,9 @@ impl NotEdited {
 pub(crate) const HOME: &str = "BETHINK_HOME";
 /// The program's name, with or without a path.
 const PROGRAM: &str = "bethink";
-/// Part of every address of the gateway.
+/// Part of every gateway address.
 const CAPABILITY: &str = "/k/";
-/// The only hosts that our gateway listens on.
+/// Beginnings of gateway addresses: our gateway listens only on this machine.
 const LOOPBACK: [&str; 3] = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"];
 
 impl SettingsEdit {
@@ -110,7 +112,7 @@ pub(crate) fn holds_hook(value: &Value) -> bool {
     is_hook(value) || group.is_some_and(|hooks| hooks.iter().any(is_hook))
 }
 
-/// Returns members in the order in which they are written: the known ones first, then the others by name.
+/// Returns members in the order in which to write them: the known members first, then the others by name.
 pub(crate) fn in_order(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
     const ORDER: [&str; 9] =
         ["type", "matcher", "name", "command", "args", "enabled", "hooks", "timeout", "async"];

@@ -24,7 +24,7 @@ pub enum InstallState {
 }
 
 impl SettingsFile {
-    /// Returns the text with our entries. `None` is a file that does not exist.
+    /// Returns the text with our entries. `text` is `None` if the file does not exist.
     pub fn put_in(&self, text: Option<&str>) -> Result<AppliedEdits, NotEdited> {
         match (self.is_toml(), text.filter(|text| !text.trim().is_empty())) {
             (true, text) => toml::put_in(text.unwrap_or_default(), &self.edits),

@@ -78,7 +78,7 @@ fn member(
     update(done, path, wanted)
 }
 
-/// Updates members that differ, adds missing ones, and keeps those that a person added.
+/// Updates members that differ, adds missing members, and keeps those that a person added.
 fn update(
     done: &mut AppliedEdits,
     path: &[String],

@@ -3,8 +3,8 @@
 //! Owns which files each coding agent reads, our entries in them, and the editing of JSON, JSONC and TOML, which keeps
 //! comments, indentation, line endings and order. Works on strings; the caller reads and writes the files.
 //!
-//! An entry is recognized as ours by its content: a command of the program `bethink`, or an address of our gateway. The entry's
-//! name does not count, because a person may have written an entry of the same name.
+//! An entry is recognized as ours by its content: a command of the program `bethink`, or a gateway address. The entry's
+//! name does not count, because a person may have written an entry with the same name.
 //!
 //! Reading order: `clients` → `edit` → `file` → `jsonc` (`parse`, `splice`) → `toml` → `diff`.
 

@@ -1,6 +1,7 @@
 //! Edits TOML in place.
 //!
-//! `toml_edit` keeps comments and order, but writes all line endings as line feeds. The original ones are restored.
+//! `toml_edit` keeps comments and order, but writes all line endings as line feeds. The original line endings are
+//! restored afterwards.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -140,7 +141,7 @@ fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Tabl
     path.iter().try_fold(document.as_table_mut(), |table, key| table.get_mut(key)?.as_table_mut())
 }
 
-/// Adds an element. If one of ours exists, updates its command instead.
+/// Adds an element. If one of our elements exists, its command is updated instead.
 fn add_element(list: &mut Item, value: &Value) -> bool {
     match list {
         Item::ArrayOfTables(tables) => {
@@ -192,7 +193,7 @@ fn remove_hooks(list: &mut Item) {
     }
 }
 
-/// Updates members that differ, adds missing ones, and keeps those that a person added.
+/// Updates members that differ, adds missing members, and keeps those that a person added.
 fn update(there: &mut Item, value: &Value) {
     let Value::Object(wanted) = value else {
         *there = item_of(value);
@@ -288,7 +289,8 @@ fn json(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Restores the line endings of unchanged lines, and the byte order mark. New lines get the most common line ending.
+/// Restores the line endings of unchanged lines, and the byte order mark. New lines get the file's most common line
+/// ending.
 fn with_line_ends(old: &str, new: &str) -> String {
     let plain = old.strip_prefix(BOM).unwrap_or(old);
     let mark = if plain.len() < old.len() { BOM } else { "" };

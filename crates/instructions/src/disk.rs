@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub enum FileType {
     File,
     Directory,
-    /// A device, pipe or socket. Opening one may block or have side effects.
+    /// A device, pipe or socket. Opening such a file may block or have side effects.
     Other,
 }
 
@@ -24,7 +24,8 @@ pub struct FileLook {
 pub trait Disk {
     fn look(&self, path: &Path) -> io::Result<FileLook>;
 
-    /// Reads a file by its real path, without blocking. Fails if it is larger than `most` bytes or not a regular file.
+    /// Reads a file by its real path, without blocking. Fails if the file is larger than `most` bytes or not a regular
+    /// file.
     fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>>;
 
     /// Lists up to `most` names in a directory, in any order.

@@ -4,7 +4,7 @@
 
 use crate::limits::MOST_FRONT_BYTES;
 
-/// A text without its front matter, and the patterns in it.
+/// A text without its front matter, and the patterns from the front matter.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Front<'a> {
     pub(crate) body: &'a str,
@@ -47,7 +47,8 @@ fn paths(front: &str) -> Option<Vec<String>> {
     Some(items)
 }
 
-/// Returns whether a value is empty, a comment or a block indicator, so that the values are in the lines below.
+/// Returns whether a value is empty, a comment or a block indicator, which means that the values are on the lines
+/// below.
 fn is_block_mark(value: &str) -> bool {
     value.is_empty() || value.starts_with('#') || matches!(value, "|" | ">" | "|-" | ">-")
 }
@@ -64,7 +65,8 @@ fn listed<'a>(first: &str, lines: &mut impl Iterator<Item = &'a str>) -> Vec<Str
     commas(inner.strip_suffix(']').unwrap_or(inner))
 }
 
-/// Returns whether a `]` closes the list itself and not a `[` in a pattern.
+/// Returns whether the text contains the `]` that closes the list itself, and not just one that closes a `[` in a
+/// pattern.
 fn closed(inner: &str) -> bool {
     let mut open = 0_i64;
     inner.chars().any(|c| {

@@ -1,4 +1,4 @@
-//! Loads instruction files in order: each one is checked, read, compared with the others, and followed by its imports.
+//! Loads instruction files in order: each file is checked, read, compared with the others, and followed by its imports.
 
 mod admit;
 mod imports;
@@ -67,7 +67,8 @@ struct FileCandidate {
     base: PathBuf,
     /// Whether the file was named by the person or the administrator and not by the project. Such a file needs no approval.
     own: bool,
-    /// The path under which the importing file was loaded. `trail` has the real paths of all importing files.
+    /// The path under which the importing file was loaded. `trail` contains the real paths of all files that import
+    /// this one, directly or indirectly.
     imported_by: Option<PathBuf>,
     trail: Vec<PathBuf>,
 }
@@ -102,7 +103,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Loads a file if it exists and is allowed. Returns whether the file is loaded, now or earlier, or waiting.
+    /// Loads a file if it exists and is allowed. Returns whether the file is loaded (now or earlier) or waiting.
     fn offer(&mut self, candidate: FileCandidate) -> bool {
         let look = match self.admit(&candidate) {
             Ok(Some(look)) => look,
@@ -131,7 +132,7 @@ impl<'a> Gather<'a> {
         text::read(bytes).ok_or(Reason::NotText)
     }
 
-    /// Loads text that was read. A rule with patterns waits instead.
+    /// Loads a file's text, unless it is a rule with patterns, which waits for a matching file.
     fn take(
         &mut self,
         candidate: FileCandidate,
@@ -153,7 +154,7 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// Loads text, unless the same text is already loaded, and then its imports.
+    /// Loads a text and then its imports, unless the same text is already loaded.
     fn keep(
         &mut self,
         candidate: &FileCandidate,
@@ -199,7 +200,7 @@ impl<'a> Gather<'a> {
         true
     }
 
-    /// Returns the reason if text that was read must not be loaded.
+    /// Returns the reason why a file's text must not be loaded, if there is one.
     fn why_not(&self, hash: Hash, text: &InstructionText, bytes: u64) -> Option<Reason> {
         if text.content.is_empty() {
             return Some(Reason::Empty);

@@ -1,6 +1,6 @@
 //! Finds imports in a file's prose: `@path`.
 //!
-//! An `@` only counts at the beginning of a word, so an email address is not an import. `@team` or `@scope/package` is
+//! An `@` counts only at the beginning of a word, so an email address is not an import. `@team` or `@scope/package` is
 //! an import if the file exists. [`ImportMark::is_meant`] decides whether a missing file is reported.
 
 use crate::limits::MOST_PATH_BYTES;
@@ -12,7 +12,7 @@ pub(crate) struct ImportMark {
     pub(crate) path: String,
 }
 
-/// Returns the first `most` different imports in the text, in order, and whether there are more.
+/// Returns the first `most` distinct imports in the text, in order, and whether there are more.
 pub(crate) fn find(text: &str, most: usize) -> (Vec<ImportMark>, bool) {
     let (mut found, mut seen) = (Vec::new(), std::collections::HashSet::new());
     for paragraph in paragraphs(text) {
@@ -53,7 +53,7 @@ impl ImportMark {
     }
 }
 
-/// Returns whether people import files with this extension; `doe` in `@jane.doe` is none.
+/// Returns whether people import files with this extension; `doe` in `@jane.doe` is not such an extension.
 fn is_text(ending: &str) -> bool {
     const TEXT: [&str; 16] = [
         "md", "mdx", "mdc", "markdown", "txt", "text", "rst", "adoc", "org", "json", "jsonc",
@@ -81,7 +81,7 @@ fn paragraphs(text: &str) -> Vec<&str> {
     found
 }
 
-/// Replaces each code span with one that contains no import.
+/// Replaces each code span with a placeholder, so that no import is found in it.
 fn without_spans(paragraph: &str) -> String {
     let runs = backticks(paragraph);
     let mut out = String::with_capacity(paragraph.len());

@@ -2,11 +2,11 @@
 //!
 //! This crate loads the chain (managed, user, project from its root down, local), imports, and rules that apply when a
 //! matching file is touched; it cleans the files' text and formats it for a model. It does no I/O of its own: the
-//! caller passes a disk. The daemon decides when to load again, and knows the touched paths, the approvals, and the
+//! caller passes a disk. The daemon decides when to load again, and manages the touched paths, the approvals, and the
 //! place of the text in a prompt.
 //!
 //! Whether a file may be loaded depends on its real path and name, and is decided before it is read. A file that cannot
-//! be loaded is skipped with a reason; the others are loaded.
+//! be loaded is skipped, with a reason, and the other files are loaded.
 //!
 //! Reading order: [`places`] → [`disk`] → [`gather`] → `text` (`front`, `comments`) →
 //! `imports` → `patterns` → `secret` → [`report`] → [`render`] → [`limits`].

@@ -14,9 +14,9 @@ pub const MOST_FILES: usize = 500;
 /// Maximum size of a chain, in bytes: larger than any context window, so a chain that is too large exceeds the window
 /// first.
 pub const MOST_BYTES: u64 = 16 << 20;
-/// Maximum number of imports that are followed for a chain. Each one takes a few system calls.
+/// Maximum number of imports that are followed for a chain. Each import takes a few system calls.
 pub const MOST_IMPORTS: usize = 2_000;
-/// Maximum number of skipped files that are listed by name. Further ones are only counted.
+/// Maximum number of skipped files that are listed by name. Further files are only counted.
 pub const MOST_SKIPPED: usize = 500;
 
 /// Maximum number of entries that are read in a directory of rules.
@@ -36,5 +36,5 @@ pub const MOST_FRONT_BYTES: usize = 64 << 10;
 /// automaton.
 pub const MOST_PATTERNS: usize = 100;
 pub const MOST_PATTERN_BYTES: usize = 512;
-/// Maximum size of a path in an import, in bytes. Linux accepts no longer path.
+/// Maximum size of a path in an import, in bytes. Linux does not accept longer paths.
 pub const MOST_PATH_BYTES: usize = 4_096;

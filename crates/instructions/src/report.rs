@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 /// All instructions that apply in a working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstructionSet {
-    /// The chain, the most general first: later files take precedence. The chain does not depend on touched files.
+    /// The chain, most general file first: later files take precedence. The chain does not depend on touched files.
     pub chain: Vec<LoadedInstruction>,
     /// Files that apply because of touched files, in the order of [`InstructionSet::chain`].
     pub touched: Vec<LoadedInstruction>,

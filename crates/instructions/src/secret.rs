@@ -1,4 +1,4 @@
-//! Recognizes files that probably contain secrets, by name only.
+//! Recognizes, only by name, files that probably contain secrets.
 
 use std::path::Path;
 

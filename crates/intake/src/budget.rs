@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// A body of at most this many bytes takes no room, so that ordinary requests never wait for large ones. All connections
-/// together have at most about 50 MB of such bodies.
+/// A body of at most this many bytes takes no room, so that ordinary requests never wait for large requests. All
+/// connections together have at most about 50 MB of such bodies.
 pub(crate) const FREE: u64 = 64 << 10;
 
-/// How long a body waits for room: about as long as the largest one takes to be stored.
+/// How long a body waits for room: about as long as it takes to store the largest body.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The room for all large bodies. Clones share it.
+/// The room for all large bodies. Clones share the same room.
 #[derive(Clone, Debug)]
 pub struct BodyBudget {
     free: Arc<Semaphore>,
@@ -36,18 +36,18 @@ pub struct BodyRoom {
 }
 
 impl BodyRoom {
-    /// Creates the room of a body before it has taken any. Without a budget, no room is needed.
+    /// Creates the room for a body, which has taken no room yet. Without a budget, no room is needed.
     pub(crate) fn of(budget: Option<BodyBudget>) -> Self {
         Self { budget, taken: None }
     }
 
-    /// Returns whether the body takes room that others may be waiting for.
+    /// Returns whether the body takes room that other bodies may be waiting for.
     pub fn is_taken(&self) -> bool {
         self.taken.is_some()
     }
 
-    /// Takes room for a body of `bytes`. A body that is larger than the whole budget takes all of it, so it is only
-    /// admitted when there is no other large body. Returns false if there is no room in time.
+    /// Takes room for a body of `bytes`. A body that is larger than the whole budget takes all of it, so it is admitted
+    /// only when there is no other large body. Returns `false` if no room becomes free in time.
     pub async fn grow(&mut self, bytes: u64) -> bool {
         let Some(budget) = self.budget.as_ref().filter(|_| bytes > FREE) else { return true };
         let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(budget.total);

@@ -1,6 +1,6 @@
 //! Reads the body of a request, within limits of size and time, and within a budget of bytes for all requests.
 //!
-//! The API, the gateway and MCP use it, and each formats the errors for its own protocol.
+//! The API, the gateway and MCP use this crate, and each formats the errors for its own protocol.
 
 mod budget;
 
@@ -18,7 +18,7 @@ pub use budget::{BodyBudget, BodyRoom};
 /// Maximum time between two pieces of a body. A local client that takes longer is stuck.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Time limit for reading and discarding the rest of a body: enough for many large ones at the same time.
+/// Time limit for reading and discarding the rest of a body: enough for many large bodies at the same time.
 const DISCARD: Duration = Duration::from_secs(30);
 
 /// Maximum time between two pieces of a discarded body.
@@ -47,11 +47,11 @@ pub enum Unread {
 #[derive(Debug)]
 pub struct ReceivedBody {
     pub bytes: Bytes,
-    /// To be held until the request is handled, because its bytes are in memory until then.
+    /// Must be held until the request is handled, because the body is in memory until then.
     pub room: BodyRoom,
 }
 
-/// Reads the whole body. Fails as soon as its `Content-Length` or the bytes received exceed `limit`.
+/// Reads the whole body. Fails as soon as its `Content-Length` or the number of bytes received exceeds `limit`.
 ///
 /// A large body waits for room in the [`BodyBudget`] among the request's extensions, if there is one.
 pub async fn whole(mut body: Body, parts: &Parts, limit: u64) -> Result<ReceivedBody, Unread> {
@@ -100,8 +100,8 @@ fn refuse(body: Body, parts: &Parts) {
     }
 }
 
-/// Reads the rest of a rejected body in the background. Closing a connection with unread bytes resets it, and the client
-/// would lose the response.
+/// Reads the rest of a rejected body in the background. Closing a connection that has unread bytes would reset the
+/// connection, and the client would lose the response.
 fn discard(mut body: Body) {
     tokio::spawn(async move {
         let rest =

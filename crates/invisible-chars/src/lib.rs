@@ -1,10 +1,10 @@
-//! Characters that are invisible or reorder visible text, and where they are legitimate.
+//! Finds characters that are invisible or reorder visible text, and decides where they are legitimate.
 //!
-//! Persian, Hindi, Hebrew, Thai and emoji need some of them; they are accepted only where such scripts use them.
-//! Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.
+//! Persian, Hindi, Hebrew, Thai and emoji need some of these characters. They are accepted only where such text uses
+//! them. Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.
 //!
-//! This is the only table of such characters. It decides what a team's memory rejects and what is removed from the text
-//! that models get.
+//! This is the only table of such characters. It decides which characters a team's memory rejects, and which are
+//! removed from the text that models get.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use std::fmt;
 pub enum InvisibleKind {
     /// Changes the order of the text that follows.
     Bidi,
-    /// Sets the direction of its neighbors.
+    /// Sets the direction of the characters next to it.
     Mark,
     ZeroWidth,
     /// Invisible letters: whole sentences can be written in them.
     Tag,
     /// Selects a glyph variant; a run of them can encode data.
     Selector,
-    /// Fillers, invisible operators, separators, annotation.
+    /// Fillers, invisible operators, separators and annotations.
     Format,
     /// Controls a terminal.
     Control,

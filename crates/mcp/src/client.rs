@@ -1,5 +1,5 @@
-//! Finds the project and the session of a request: those that it names, or else those that its client names in headers.
-//! Nothing is guessed: an error is better than another project's memory.
+//! Finds the project and the session of a request: those named in the request, or else those named in the client's
+//! headers. Nothing is guessed: an error is better than another project's memory.
 
 use bethink_api as api;
 use bethink_daemon::Daemon;
@@ -40,7 +40,7 @@ impl McpClient {
         self.project.as_deref()
     }
 
-    /// Returns the project's directory: the given one, or else the one in the client's headers.
+    /// Returns the project's directory: the given directory, or else the one in the client's headers.
     pub(crate) fn project(&self, given: Option<String>) -> Result<String, ServiceError> {
         let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
         named.ok_or_else(|| {
@@ -49,7 +49,7 @@ impl McpClient {
         })
     }
 
-    /// Returns the project directory of sessions: the named one, or the nearest one above it that has sessions.
+    /// Returns the nearest project with sessions that is `dir` or contains it; `dir` itself if there is none.
     pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, ServiceError> {
         let known = self.daemon.sessions.projects().await?.projects;
         let holds = |project: &str| {
@@ -75,7 +75,8 @@ impl McpClient {
         }
     }
 
-    /// Returns the given session, or else the one in the client's headers, if it is named by its ID.
+    /// Returns the ID of the given session, or else of the one in the client's headers; `None` if no session is named
+    /// by its ID.
     pub(crate) fn session_if_named(
         &self,
         given: Option<&str>,

@@ -19,8 +19,9 @@ pub const ROUTES: &[(&str, &str)] = &[("POST", "/mcp")];
 /// Origins of pages on this machine. The server's guard decides which of them are allowed.
 const ORIGINS: [&str; 3] = ["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"];
 
-/// Returns the endpoint's router. Its streams end when `stop` is cancelled. It must be behind the server's guard, which
-/// checks host, origin and token. Pages of other origins are rejected even if the settings trust them.
+/// Returns the endpoint's router. Its streams end when `stop` is cancelled. The router must be placed behind the
+/// server's guard, which checks host, origin and token. Pages of other origins are rejected even if the settings trust
+/// them.
 pub fn router(daemon: Daemon, stop: CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -7,7 +7,7 @@ use serde_json::json;
 /// Error code in the range that JSON-RPC reserves for servers: the request is valid, but failed.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
-/// Formats an error as a sentence for a model: what failed, on what, what is allowed, and what to do.
+/// Formats an error as a sentence for a model: what failed and on what, what is allowed, and what to do.
 fn sentence(refusal: &ServiceError) -> String {
     if refusal.kind == ErrorKind::Internal {
         tracing::error!(cause = %refusal, "could not answer an MCP request");

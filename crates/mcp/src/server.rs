@@ -125,7 +125,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// Returns the answer to a cancelled request. Nobody reads it.
+/// Returns the answer to a cancelled request. The client does not read the answer.
 fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }

@@ -1,4 +1,4 @@
-//! Formats untrusted text for a model: between tags that it cannot close, and without invisible characters.
+//! Formats untrusted text for a model: between tags that the text cannot close, and without invisible characters.
 
 use bethink_memdir::prompt::guarded;
 pub(crate) use bethink_memdir::prompt::guarded_line as line;
@@ -12,7 +12,7 @@ pub(crate) fn fenced(text: &str) -> String {
     format!("<memory>\n{}\n</memory>", guarded(text.trim_end()))
 }
 
-/// Returns the first bytes of a text, and whether it was cut.
+/// Returns the first bytes of a text, and whether the text was cut off.
 pub(crate) fn cut(text: &str, bytes: usize) -> (&str, bool) {
     let end = text.floor_char_boundary(bytes);
     (&text[..end], end < text.len())

@@ -1,6 +1,7 @@
 //! Files that a write displaced. Each is kept under a hidden name for a moment, checked again, and only then removed.
 //!
-//! An editor that opened a file before it was exchanged may write to it afterwards. The caller gets such content.
+//! An editor that opened a file before it was exchanged may write to it afterwards. The caller gets what was written
+//! afterwards.
 
 use std::mem;
 use std::sync::PoisonError;
@@ -17,8 +18,8 @@ use crate::read::{content, drain, open};
 use crate::rename::named_for;
 use crate::root::{Aside, MemoryRoot};
 
-/// Content that someone wrote to a displaced file, or that an interrupted write left. The content stays on disk, and is
-/// returned again, until it is [released](MemoryRoot::release).
+/// Content that someone wrote to a displaced file, or that an interrupted write left behind. The content stays on disk,
+/// and is returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RescuedFile {
     pub file: DirectoryFile,
@@ -34,7 +35,7 @@ impl MemoryRoot {
     }
 
     /// Checks the files that were displaced at least `grace` ago. Unchanged files are removed. Content that was written
-    /// since is returned: the caller must store it, release it, and settle again.
+    /// since then is returned: the caller must store it, release it, and settle again.
     pub fn settle(&self, grace: Duration) -> Vec<RescuedFile> {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, rest): (Vec<Aside>, Vec<Aside>) = mem::take(&mut *asides)
@@ -56,8 +57,8 @@ impl MemoryRoot {
         }
     }
 
-    /// Collects files that interrupted writes left. These files must be stored and released like those of [`Self::settle`].
-    /// Recently changed files are skipped, because another daemon may be using them.
+    /// Collects files that interrupted writes left behind. These files must be stored and released like those of
+    /// [`Self::settle`]. Recently changed files are skipped, because another daemon may be using them.
     pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<RescuedFile> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
         let mut settled = Vec::new();

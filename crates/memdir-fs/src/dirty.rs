@@ -1,4 +1,5 @@
-//! Turns file system events into a list of files to check again. Events are only hints: the listing decides.
+//! Turns file system events into a list of files to check again. Events are only hints: a listing decides what has
+//! changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ impl WatchedRoot {
         }
     }
 
-    /// Returns what must be checked after an event on a path, if the path concerns this directory.
+    /// Returns what must be checked after an event on a path, if the event concerns this directory.
     pub(crate) fn find(&self, kind: EventKind, path: &Path) -> Option<DirtyPath> {
         let within = path.strip_prefix(&self.path).ok()?;
         if within.as_os_str().is_empty() {
@@ -80,7 +81,7 @@ impl WatchedRoot {
         Some(DirectoryFile::parse(text).map_or(DirtyPath::Everything, DirtyPath::File))
     }
 
-    /// Returns whether the path is, or was, a folder. Not all events report that.
+    /// Returns whether the path is, or was, a folder. Not all events say so.
     fn is_folder(&self, kind: EventKind, path: &Path) -> bool {
         match kind {
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => true,

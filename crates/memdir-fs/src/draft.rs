@@ -53,7 +53,7 @@ impl FileDraft {
         Ok(Stat::of(&meta))
     }
 
-    /// Removes the draft if its name still belongs to it: a rename may have succeeded although it reported an error.
+    /// Removes the draft if its name still refers to it: a rename may have succeeded although it reported an error.
     pub(crate) fn discard(&self, place: &Place) {
         let entry = place.entry_of(&self.name);
         if entry.is_ok_and(|meta| meta.is_some_and(|meta| node(&meta) == self.node))
@@ -69,7 +69,8 @@ pub(crate) fn sync(place: &Place) -> Result<(), FileError> {
     sync_folder(&place.dir).map_err(|error| place.io("write", error))
 }
 
-/// Flushes a folder. Our folder descriptors can only look up names, so this opens one for reading, as fsync needs.
+/// Flushes a folder. Our folder descriptors can be used only to look up names, so this function opens the folder for
+/// reading, as fsync requires.
 pub(crate) fn sync_folder(dir: &Dir) -> std::io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = rustix::fs::openat(dir, ".", flags, Mode::empty())?;

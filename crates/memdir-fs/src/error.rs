@@ -1,4 +1,4 @@
-//! Errors. Each one names the path and says what to do.
+//! Errors. Each error names the path and says what to do.
 
 use std::io;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub enum RootError {
 /// The reason why a file was not read or written. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The directory was moved during the write. Text that was written is in the moved directory.
+    /// The directory was moved during the write. The written text is in the moved directory.
     #[error("the memory directory {path:?} was moved, removed or replaced; try again")]
     Moved { path: PathBuf },
     #[error("{file} {why}")]

@@ -14,9 +14,9 @@ pub struct Stamp {
     pub dev: u64,
     pub ino: u64,
     pub size: u64,
-    /// Time of the last change of content, in nanoseconds since 1970.
+    /// Time of the last change to the content, in nanoseconds since 1970.
     pub mtime: i128,
-    /// Time of the last change of content or metadata, in nanoseconds since 1970.
+    /// Time of the last change to the content or the metadata, in nanoseconds since 1970.
     pub ctime: i128,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A single write needs no lock, because it is a compare-and-swap. The lock is for work that rewrites many files for
 //! minutes. The lock file contains the time of the last heartbeat, so the lock also works in network folders, where the
-//! kernel's locks are local to one machine. The kernel's lock is only held while the file is read and written.
+//! kernel's locks are local to one machine. The kernel's lock is held only while the file is read and written.
 
 use std::io::{Read, Seek, Write};
 use std::time::Duration;
@@ -48,8 +48,8 @@ enum OpenedLock {
 }
 
 impl MemoryRoot {
-    /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is older than
-    /// `stale`, or in the future by more than that.
+    /// Takes the lock for `owner`, which may hold it already. A lock is taken over if its last heartbeat is more than
+    /// `stale` in the past or in the future.
     pub fn lock(
         &self,
         owner: &str,
@@ -92,7 +92,7 @@ impl MemoryRoot {
     }
 
     /// Releases the lock if `owner` holds it. Returns `false` if another process is using the lock file. The caller
-    /// should then try again in a moment; otherwise, others must wait until the lock is stale.
+    /// should then try again in a moment; otherwise, other daemons must wait until the lock is stale.
     pub fn unlock(&self, owner: &str) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
             OpenedLock::Ours(file) => file,

@@ -15,7 +15,7 @@ use crate::file::DirectoryFile;
 use crate::limits::{FOLDER_MODE, MOST_HOPS};
 use crate::root::{Inode, MemoryRoot};
 
-/// The location of a file. `name` is a single component, so a call with `dir` and `name` cannot leave `dir`.
+/// The location of a file. `name` is a single path component, so an operation on `name` in `dir` cannot leave `dir`.
 pub(crate) struct Place {
     /// The path relative to the memory directory, for messages.
     pub(crate) shown: String,
@@ -161,7 +161,7 @@ pub(crate) fn node(meta: &Metadata) -> Inode {
     Inode(meta.dev(), meta.ino())
 }
 
-/// Finds another entry in the folder whose name is the same on some systems.
+/// Finds another entry in the folder whose name counts as the same name on some systems.
 pub(crate) fn twin(dir: &Dir, name: &str) -> std::io::Result<Option<String>> {
     let folded = fold(name);
     for entry in dir.entries()? {

@@ -19,7 +19,7 @@ pub(crate) fn side_name(name: &str) -> String {
     format!("{SIDE}{}-{name}{SUFFIX}", &random[..DIGITS])
 }
 
-/// Returns the name of the file that a hidden one belongs to.
+/// Returns the name of the file that a hidden file belongs to.
 pub(crate) fn named_for(side: &str) -> Option<&str> {
     let rest = side.strip_prefix(SIDE)?.strip_suffix(SUFFIX)?;
     let (random, name) = rest.split_at_checked(DIGITS)?;

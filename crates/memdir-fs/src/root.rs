@@ -20,15 +20,15 @@ use crate::rename::Abilities;
 /// Whether the path of a directory may end in a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// For directories that the daemon chose: a link there was created by someone else.
+    /// For directories that the daemon chose: a link in its place was created by someone else.
     No,
     /// For directories that a person configured.
     Yes,
 }
 
 /// An open memory directory. All operations are relative to its descriptor, one checked path component at a time, and
-/// never follow a link to a folder. So nothing outside can be reached, even if someone replaces entries during an
-/// operation.
+/// never follow a link to a folder. So nothing outside the directory can be reached, even if someone replaces entries
+/// during an operation.
 pub struct MemoryRoot {
     pub(crate) path: PathBuf,
     pub(crate) dir: Arc<Dir>,
@@ -50,7 +50,7 @@ pub(crate) struct Aside {
     pub(crate) name: String,
     /// Hash of the content that the caller already has, if any.
     pub(crate) known: Option<Hash>,
-    /// When it was displaced; `None` means long ago.
+    /// When the file was displaced; `None` means long ago.
     pub(crate) since: Option<Instant>,
 }
 

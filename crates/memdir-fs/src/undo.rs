@@ -20,13 +20,13 @@ pub(crate) enum MovedAside {
         side: String,
         content: FileContent,
     },
-    /// The file had other content and was put back. The list is content that others saved and overwrote in the meantime.
+    /// The file had other content and was put back. The list contains what others saved and overwrote in the meantime.
     Other(Vec<FileContent>),
     Gone,
 }
 
 impl MemoryRoot {
-    /// Moves the file aside and compares it. Unexpected content is put back.
+    /// Moves the file aside and compares its content. Unexpected content is put back.
     pub(crate) fn take_away(
         &self,
         file: &DirectoryFile,
@@ -59,7 +59,8 @@ impl MemoryRoot {
     }
 
     /// Puts back content that someone saved and that is now under the draft's name. If that displaces a newer save,
-    /// puts that back too, until the file has the last save. Returns content that others overwrote in the meantime.
+    /// puts the newer save back too, and so on, until the file has the last save. Returns content that others overwrote
+    /// in the meantime.
     pub(crate) fn give_back(
         &self,
         file: &DirectoryFile,
@@ -111,7 +112,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Keeps a hidden file for a moment, even one with our own bytes, because someone may have opened it.
+    /// Keeps a hidden file for a moment, even if it contains our own bytes, because someone may have opened it.
     pub(crate) fn aside(
         &self,
         file: &DirectoryFile,

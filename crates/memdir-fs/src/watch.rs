@@ -25,8 +25,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts a watch. It calls `on_change` on its own thread, with a directory's path as passed to [`Self::add`].
-    /// Changes during a call are collected for the next one.
+    /// Starts a watch. `on_change` is called on a separate thread, with a directory's path as passed to [`Self::add`].
+    /// Changes during a call are collected for the next call.
     pub fn start(on_change: impl FnMut(&Path, Dirty) + Send + 'static) -> io::Result<Self> {
         Self::start_on(system, on_change)
     }
@@ -217,8 +217,8 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         Some(WatchWork { changed: pending.collect(), forgotten })
     }
 
-    /// Watches every folder again, because one may have been replaced under the same name. Repeats this until no new
-    /// folder is found.
+    /// Watches every folder again, because a folder may have been replaced under the same name. Repeats this until no
+    /// new folder is found.
     fn watch_anew(&mut self, root: &WatchedRoot) {
         let others = self.asked_by_others(&root.path);
         for path in &root.asked {
@@ -253,7 +253,8 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         others.flat_map(|root| root.asked.iter().cloned()).collect()
     }
 
-    /// Stores a directory's watches. Other directories that share a folder are checked, because they may miss events.
+    /// Stores a directory's watches. Other directories that share a folder with it are checked, because they may miss
+    /// events.
     fn keep(&self, root: &WatchedRoot, asked: BTreeSet<PathBuf>, polled: bool) {
         let mut state = self.shared.lock();
         for other in state.roots.iter_mut().filter(|other| other.path != root.path) {

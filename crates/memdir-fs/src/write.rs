@@ -1,8 +1,8 @@
-//! Writes by compare-and-swap: if the replaced content was not the expected one, it is put back.
+//! Writes by compare-and-swap: if the replaced content was not what was expected, it is put back.
 //!
 //! The new text is written to a hidden file first. Then both files exchange names in one step, and the old content is
-//! compared. If someone saved something else in the meantime, that is put back and the write fails. Comparing first and
-//! then renaming would overwrite a save in between.
+//! compared. If someone saved something else in the meantime, that content is put back and the write fails. Comparing
+//! first and renaming afterwards would overwrite a save that happens in between.
 
 pub use bethink_memdir::Expected;
 use bethink_memdir::Hash;
@@ -167,8 +167,9 @@ impl MemoryRoot {
         }
     }
 
-    /// Replaces the file on file systems that cannot exchange names: moves it away, compares, and moves the new one
-    /// into place. In between, readers find no file, and a crash leaves it under its hidden name.
+    /// Replaces the file on file systems that cannot exchange names: moves the old file away, compares it, and moves
+    /// the new file into place. In between, readers find no file, and a crash leaves the old file under its hidden
+    /// name.
     fn put_over_slowly(
         &self,
         file: &DirectoryFile,
@@ -228,7 +229,7 @@ impl MemoryRoot {
     }
 }
 
-/// Returns the outcome if the current content is not the expected content, or is already the new one.
+/// Returns the outcome if the current content is not the expected content, or is already the new content.
 fn not_written(current: Option<FileContent>, bytes: &[u8]) -> WriteOutcome {
     match current {
         Some(now) if now.bytes == bytes => WriteOutcome::Same { hash: now.hash, stat: now.stat },

@@ -2,7 +2,7 @@
 
 use bethink_transcript::UnixMicros;
 
-/// Age in microseconds from which memories are shown with the advice to verify them.
+/// Age, in microseconds, from which memories are shown with advice to verify them.
 pub const FRESH_MICROS: i64 = 86_400_000_000;
 
 /// Returns `today`, `yesterday`, `12 days ago`, `5 months ago`. Future times count as today, because clocks differ.

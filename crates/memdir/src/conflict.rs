@@ -1,4 +1,4 @@
-//! Conflict files: if two people change a topic, a sync keeps the other version in a file of its own.
+//! Conflict files: if two people change a topic, a sync keeps the other version in a separate file.
 //!
 //! Such files are recognized by their names: ours, such as `fog.conflict-1a2b3c4d`, and those of programs that
 //! synchronize folders.
@@ -6,9 +6,9 @@
 use crate::hash::Hash;
 use crate::name::Name;
 
-/// Number of hexadecimal digits of a version's hash in the name of its file.
+/// Number of hexadecimal digits of a version's hash that are part of its file name.
 const DIGITS: usize = 8;
-/// Maximum number of bytes of a topic's name that are kept in the name of its other version.
+/// Maximum number of bytes of a topic's name that are kept in the name of its conflict file.
 const MOST_STEM: usize = 150;
 /// Markers after the topic's name, in lower case: ours, Syncthing's, Dropbox's and Nextcloud's.
 const MARKS: [&str; 3] = [".conflict-", ".sync-conflict-", "conflicted copy"];

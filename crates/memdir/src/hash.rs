@@ -1,4 +1,4 @@
-//! The hash of a file's content, which is compared before a write.
+//! The hash of a file's content. Hashes are compared before a write.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! A topic's front matter. Front matter is optional, and is accepted in any form that people and tools write.
 //!
 //! Reading never fails: parts that cannot be read are reported as faults. There are two ways to write: [`write`] makes
-//! a new topic, [`with`] changes single keys of an existing one and no other byte.
+//! a new topic; [`with`] changes single keys of an existing topic and no other byte.
 
 mod block;
 mod change;
@@ -24,7 +24,7 @@ pub use write::{questions, write};
 
 /// Maximum number of lines at the beginning of a file that may be front matter.
 pub const HEADER_LINES: usize = 30;
-/// Maximum size of these lines, in bytes. A larger header was not written by a person.
+/// Maximum size of these lines, in bytes. Nobody writes larger front matter by hand.
 pub const HEADER_BYTES: usize = 64 * 1024;
 /// Maximum length of a value, in characters: a description is a line of an index, not a page.
 pub const VALUE_CHARS: usize = 1_000;

@@ -1,6 +1,7 @@
 //! The index of a directory, `MEMORY.md`: one line per topic, part of every prompt.
 //!
-//! People edit it too, so a change only touches the lines of one topic: prose, headings, order and line endings stay.
+//! People edit it too, so a change touches only the lines of one topic: prose, headings, order and line endings are
+//! kept.
 //!
 //! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`follow`] → [`merge`].
 
@@ -26,5 +27,5 @@ pub use shown::{IndexBeginning, IndexWarning, shown, warnings};
 pub const INDEX_LINES: usize = 200;
 /// Maximum size of those lines, in bytes.
 pub const INDEX_BYTES: usize = 25_000;
-/// Maximum length of a line, in characters. Longer ones are reported.
+/// Maximum length of a line, in characters. Longer lines are reported.
 pub const LINE_CHARS: usize = 200;

@@ -1,4 +1,4 @@
-//! A memory directory as text: names, topics with their headers, the index, and what is wrong with them.
+//! A memory directory as text: names, topics with their headers, the index, and the problems in all of these.
 //!
 //! This crate is pure: it takes files as text and returns text. `bethink-memdir-fs` handles the disk, `bethink-recall`
 //! chooses topics for a prompt, and the daemon does the rest.

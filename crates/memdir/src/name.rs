@@ -17,10 +17,10 @@ pub const REJECTIONS: &str = "REJECTED-PROPOSALS.md";
 pub const TEAM: &str = "team";
 /// Maximum number of path components of a topic, including its own name.
 pub const MOST_PARTS: usize = 4;
-/// Maximum length of a path component, in bytes: every file system accepts 255, and a suffix needs room.
+/// Maximum length of a path component, in bytes: every file system accepts 255, and suffixes need some room.
 pub const MOST_BYTES: usize = 200;
 
-/// A string that is not a valid topic name, and the reason.
+/// A string that is not a valid topic name, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} {why}")]
 pub struct BadName {
@@ -131,7 +131,7 @@ const SEPARATING: [char; 3] = ['/', '\\', ':'];
 const JOINING: [char; 4] = ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}'];
 
 /// Whether the name contains an encoding of a forbidden character: `%2e`, or `%u002e`, which old servers decode, or
-/// `%25`, which hides another encoding. `%20` is allowed: it is a space, and common.
+/// `%25`, which hides another encoding. `%20` is allowed, because it is a common encoding of a space.
 fn has_encoded(part: &str) -> bool {
     part.split('%').skip(1).any(|rest| {
         let (rest, digits) = rest.strip_prefix('u').map_or((rest, 2), |rest| (rest, 4));

@@ -1,4 +1,5 @@
-//! The list of rejected memories of a team. Each has one line, so that the lists of two people can be merged as sets.
+//! The list of rejected memories of a team. Each rejected memory has one line, so that the lists of two people can be
+//! merged as sets.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ const REASON: &str = " (reason: ";
 /// A memory that a person rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// When it was rejected, such as `2026-11-23`. Empty if the line does not say.
+    /// When it was rejected, such as `2026-11-23`. Empty if the line does not state a date.
     pub day: String,
     pub statement: String,
     pub reason: Option<String>,

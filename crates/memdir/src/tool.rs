@@ -1,7 +1,8 @@
 //! The commands of Anthropic's memory tool (`memory_20250818`), as text in and text out.
 //!
-//! Answers and errors are worded as in the helper of Anthropic's SDKs, which models know. The differences: a memory's file ends
-//! in `.md`, a folder is never empty, the index cannot be removed, and the team's part is read-only.
+//! Answers and errors are worded as in the memory helpers of Anthropic's SDKs, because models know that wording. The
+//! differences are: a memory's file name ends in `.md`, a folder is never empty, the index cannot be removed, and the
+//! team's part is read-only.
 
 pub mod edit;
 pub mod error;
@@ -23,7 +24,7 @@ pub(crate) const NUMBER_WIDTH: usize = 6;
 /// Maximum size of one view of a file, in bytes: the limit that the provider's own memory stores have for a whole
 /// memory. `view_range` shows the rest.
 pub const SHOWN_BYTES: usize = 100_000;
-/// Maximum number of entries in one view of a folder. A directory may have a hundred thousand.
+/// Maximum number of entries in one view of a folder. A directory may have a hundred thousand entries.
 pub const SHOWN_ENTRIES: usize = 1_000;
 
 /// The tool's input, with the provider's field names.

@@ -1,8 +1,7 @@
 //! Invisible characters in memories: finds them, and removes them for models.
 //!
-//! `bethink-invisible-chars` has the table of characters and their legitimate uses. Here, one more use is legitimate
-//! than in shared memory: directional marks that are closed on the same line, as in carefully written text in two
-//! scripts.
+//! `bethink-invisible-chars` has the table of characters and their legitimate uses. This module allows one more use:
+//! directional marks that are closed on the same line, as in carefully written text that mixes two scripts.
 
 use std::borrow::Cow;
 
@@ -44,13 +43,13 @@ pub fn strip(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character is invisible, even in a legitimate use.
+/// Whether a character is in the table of invisible characters, even if its use is legitimate.
 pub fn suspect(c: char) -> bool {
     kind(c).is_some()
 }
 
-/// Whether all bidirectional embeddings and isolates of a line are closed on it, properly nested. A line with an
-/// override fails, because overrides have no legitimate use.
+/// Whether all bidirectional embeddings and isolates in a line are closed on the same line, and are properly nested. A
+/// line with an override fails, because overrides have no legitimate use.
 fn directions_close(line: &str) -> bool {
     let mut open = Vec::new();
     for c in line.chars() {

@@ -1,9 +1,10 @@
-//! Finds memories that were learned on a branch which a checkout does not contain. Such memories are shown last, with a note.
+//! Finds memories that were learned on a branch that the checkout does not contain. Such memories are shown last, with
+//! a note.
 //!
 //! The branch and the commit are recorded with the statement. A memory counts as merged if the checkout is on that
-//! branch or has that commit in its history, and also if the branch no longer exists: it was then merged in another
-//! form, or abandoned. Git is asked once for each commit and each HEAD; otherwise a few small files of the repository
-//! are read.
+//! branch or has that commit in its history, and also if the branch no longer exists: in that case, it was merged in
+//! another form, or abandoned. Git is asked once for each pair of a commit and a HEAD. Apart from that, only a few
+//! small files of the repository are read.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,12 +21,12 @@ use crate::memory_write::MemoryWrite;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for git. If it takes longer, all memories count as merged.
+/// How long a prompt waits for git. If git takes longer, all memories count as merged.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum number of commits that git is asked about at once. The remaining ones count as contained.
+/// Maximum number of commits that git is asked about at once. The remaining commits count as contained.
 const MOST_COMMITS: usize = 500;
-/// Maximum age of a statement for which the current branch is recorded, in microseconds: one hour. When an older one
-/// was made, another branch may have been checked out.
+/// Maximum age of a statement for which the current branch is recorded, in microseconds: one hour. When an older
+/// statement was made, another branch may have been checked out.
 const RECENT_MICROS: i64 = 3_600_000_000;
 
 /// Topics learned on branches that a checkout does not contain, each with its branch.
@@ -93,8 +94,8 @@ impl MemoryService {
         project.contained.add(head, answers);
     }
 
-    /// Adds the branch and the commit to the write's source, if it states something that was just said. `before` is the
-    /// file's current text.
+    /// Adds the current branch and commit to the source in the text to write, if the text states something that was
+    /// just said. `before` is the file's current text.
     pub(crate) async fn with_branch(
         &self,
         project: &MemoryProject,

@@ -1,8 +1,9 @@
 //! Candidates: statements that may be worth remembering. Candidates wait until somebody keeps or drops them.
 //!
 //! Candidates are never recalled. Prompts contain only those that bethink asks the agent about. A person or a client's
-//! agent decides about them, and a candidate is kept automatically if the user says the same in a second session. A
-//! kept candidate becomes a topic that quotes the user's own words; a dropped one is not offered again, in any wording.
+//! agent decides whether to keep a candidate, and a candidate is kept automatically if the user says the same thing in
+//! a second session. A kept candidate becomes a topic that quotes the user's own words; a dropped candidate is not
+//! offered again, in any wording.
 //!
 //! Reading order: `found` (from an extraction) → `decide` → `offer` (to a client's agent) → `topic`.
 
@@ -99,7 +100,7 @@ impl MemoryService {
     }
 }
 
-/// Returns the candidate as waiting again, without its decision.
+/// Returns the candidate without the decision on it, so that it is waiting again.
 pub(crate) fn reopened(decided: StoredCandidate) -> StoredCandidate {
     let state = CandidateState::Waiting;
     StoredCandidate { state, decided_at: None, decided_by: None, topic: None, ..decided }

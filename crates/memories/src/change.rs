@@ -19,7 +19,8 @@ use crate::service::MemoryService;
 pub(super) const TRIES: usize = 8;
 
 impl MemoryService {
-    /// Writes a file. A write that may replace any content is tried up to [`TRIES`] times, any other one once.
+    /// Writes a file. A write that may replace any content is tried up to [`TRIES`] times; any other write is tried
+    /// once.
     pub(super) async fn change(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -99,7 +100,7 @@ impl MemoryService {
         self.keep_version(directory, file, hash, content, author, self.cx.now()).await
     }
 
-    /// Returns the newest version of a file, or the newest one before the version `before`.
+    /// Returns the newest version of a file, or the newest version that is older than `before`.
     pub(super) async fn newest_version(
         &self,
         directory: &MemoryDirectory,
@@ -141,7 +142,7 @@ fn act(
     done.map_err(refused)
 }
 
-/// Returns the error for a write that conflicts with another one. The error contains both versions.
+/// Returns the error for a write that conflicts with another write. The error contains both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
         _ if write.expected == Expected::Absent => "already exists",

@@ -1,4 +1,4 @@
-//! Remembers which commits are in the history of a checkout, so that git is asked once for each.
+//! Remembers which commits are in the history of a checkout, so that git is asked only once about each commit.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use bethink_service::locked;
 /// Maximum number of HEADs whose answers are kept.
 const MOST_HEADS: usize = 16;
 
-/// Whether commits are in the history of a HEAD.
+/// For each HEAD, whether certain commits are in its history.
 #[derive(Debug, Default)]
 pub(crate) struct ContainedCommits(Mutex<HashMap<Oid, HashMap<Oid, bool>>>);
 

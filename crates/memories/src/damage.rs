@@ -1,5 +1,5 @@
-//! Finds memory files whose content changed although nobody saved them, so that a damaged disk is not taken for a person's
-//! edit.
+//! Finds memory files whose content changed although nobody saved them, so that a damaged disk is not mistaken for a
+//! person's edit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,9 +43,9 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Records a file as damaged if it has the time of its newest version, but different content: a file gets another
-    /// time when someone else saves it. Only versions from before this daemon read the directory count: later, a save
-    /// at the same moment as ours would look like damage.
+    /// Records a file as damaged if it has the modification time of its newest version, but different content: when
+    /// someone else saves the file, its modification time changes. Only versions from before this daemon read the
+    /// directory count, because a later save at the same moment as ours would look like damage.
     pub(crate) async fn note_if_damaged(
         &self,
         directory: &MemoryDirectory,

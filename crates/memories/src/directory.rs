@@ -35,7 +35,7 @@ pub struct MemoryTopic {
     pub header: Header,
     /// The description in the front matter, or the beginning of the body.
     pub described: String,
-    /// The matter that the description settles, determined when it is first needed.
+    /// The question that the description settles, determined when it is first needed.
     pub(crate) matter: OnceLock<Option<Matter>>,
 }
 
@@ -44,7 +44,7 @@ impl MemoryTopic {
         self.name.titled(&self.header)
     }
 
-    /// Returns the matter that the topic's description settles, on which only one statement can be right.
+    /// Returns the question that the topic's description settles, to which there is only one right answer.
     fn matter(&self) -> Option<&Matter> {
         self.matter.get_or_init(|| settled_by(&self.described)).as_ref()
     }
@@ -53,7 +53,7 @@ impl MemoryTopic {
 #[derive(Clone, Debug)]
 pub struct IndexFile {
     pub text: String,
-    /// The text without lines that contain what looks like a secret.
+    /// The text without the lines that seem to contain a secret.
     pub shown: String,
     pub hash: Hash,
 }
@@ -66,19 +66,20 @@ pub struct DirectorySnapshot {
     pub rejections: String,
     /// Entries that look like memories but cannot be read as such.
     pub strange: Vec<StrangeEntry>,
-    /// Why the directory could not be read; the other fields are then from the last successful read.
+    /// Why the directory could not be read. If it could not, the other fields are from the last successful read.
     pub fault: Option<String>,
     pub revision: u64,
 }
 
 impl DirectorySnapshot {
-    /// Returns the whole index, without lines that seem to contain a secret. The prompt decides how much of it to show.
+    /// Returns the whole index, without the lines that seem to contain a secret. The prompt decides how much of it to
+    /// show.
     pub fn index_text(&self) -> String {
         self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
     }
 
     /// Returns the topics of the person's memory that a project's memory overrides: those with the name of a private
-    /// topic, and those on a matter that a private topic or a team topic settles.
+    /// topic, and those on a question that a private topic or a team topic settles.
     pub(crate) fn overridden_by(&self, private: &Self, team: &Self) -> BTreeSet<Name> {
         let same_name = |name: &&Name| private.topics.contains_key(*name);
         let mut overridden: BTreeSet<Name> =
@@ -126,7 +127,7 @@ pub struct MemoryDirectory {
     pub dir: PathBuf,
     /// The directory's name in the store: project and scope.
     pub key: String,
-    /// Locks that let only one writer of this daemon at a time write a file, so that its versions are in order.
+    /// Locks that let only one task of this daemon write a file at a time, so that the file's versions are in order.
     turns: [AsyncMutex<()>; LANES],
     held: Mutex<OpenDirectory>,
     shown: RwLock<Arc<DirectorySnapshot>>,
@@ -216,7 +217,7 @@ impl MemoryDirectory {
         MemoryVersionFilter { directory: self.key.clone(), limit, ..Default::default() }
     }
 
-    /// Returns true at the first call only. That caller must then read the directory again at each signal.
+    /// Returns `true` only on the first call. That caller must then read the directory again at each signal.
     pub(crate) fn begins_to_be_followed(&self) -> bool {
         !self.followed.swap(true, Ordering::Relaxed)
     }
@@ -233,14 +234,14 @@ impl MemoryDirectory {
         self.turns[lane].lock().await
     }
 
-    /// Opens the directory's root. If `make` is set, creates a missing directory.
+    /// Opens the directory's root. If `make` is set, the directory is created if it is missing.
     pub fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
         let mut held = locked(&self.held);
         self.open(&mut held, make)?;
         Ok(held.root.clone())
     }
 
-    /// Makes the next read a full one, so that it does not miss a very recent save.
+    /// Makes the next read cover the whole directory, so that it does not miss a very recent save.
     pub fn doubt(&self) {
         self.woken.put_back(Dirty::Everything);
     }

@@ -1,9 +1,10 @@
 //! Dreaming: consolidates a project's private memory in the background, or when a person requests it.
 //!
-//! An engine makes a plan from the texts. This module decides when to dream, takes the lock, and applies the plan file
-//! by file: each file is compared with the text that the plan was made for, and its version is stored. A file that was
-//! edited meanwhile is left alone, and then nothing is removed, because removed text may have moved to it. If the
-//! daemon is killed halfway, at worst some text exists twice, and the next dream continues from there.
+//! An engine makes a plan from the topics and the index. This module decides when to dream, takes the lock, and applies
+//! the plan file by file: each file is compared with the text that the plan was made for, and its version is stored. A
+//! file that was edited in the meantime is left alone. In that case, nothing is removed from other files, because the
+//! plan may have moved their text to that file. If the daemon is killed halfway, at worst some text exists twice, and
+//! the next dream continues from there.
 //!
 //! Reading order: `gate` (when to dream) → `run` (one dream) → `lock` → `files` (input) → `model` → `apply` → `undo`.
 

@@ -1,4 +1,4 @@
-//! The current state of a memory directory. From the first request on, it is kept up to date.
+//! Keeps the known state of a memory directory up to date, beginning with the first request.
 
 use std::sync::Arc;
 use std::time::Duration;

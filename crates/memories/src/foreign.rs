@@ -11,12 +11,12 @@ pub(crate) struct ForeignMemory {
     pub(crate) description: String,
     body: String,
     kind: Option<MemoryKind>,
-    /// Time of its creation, as RFC 3339, if the export contains it.
+    /// The time at which the memory was created, in RFC 3339 format, if the export contains it.
     time: Option<String>,
 }
 
 impl ForeignMemory {
-    /// Returns the text of the topic. `now` is its time if the export does not have one.
+    /// Returns the text of the topic. `now` is used as the topic's time if the export does not contain one.
     pub(crate) fn topic(&self, from: &str, now: &str) -> String {
         let source = Source {
             session: String::new(),
@@ -72,7 +72,7 @@ struct Observation {
 #[serde(default)]
 struct Mem0Memory {
     memory: Option<String>,
-    /// In exports of mem0's hosted service, this is the name of `memory`.
+    /// The name of `memory` in exports from mem0's hosted service.
     content: Option<String>,
     created_at: Option<String>,
     updated_at: Option<String>,

@@ -1,5 +1,5 @@
 //! Holds back texts that seem to contain a secret: they are not written, recalled or shown to an agent until a person
-//! allows the finding. Messages never repeat the text of the line, nor a name that was derived from it.
+//! allows the finding. Messages never repeat the line with the secret, or a name that was derived from it.
 
 #[cfg(test)]
 mod tests;
@@ -41,8 +41,8 @@ impl MemoryService {
         Ok(findings)
     }
 
-    /// Returns an error if a text to remember has a finding that nobody has allowed. Line numbers are those of the
-    /// text.
+    /// Returns an error if a text to remember has a finding that nobody has allowed. The error's line numbers refer to
+    /// that text.
     pub(crate) async fn check_words(
         &self,
         (scope, directory): (Scope, &MemoryDirectory),
@@ -108,8 +108,8 @@ impl MemoryService {
         self.allow_secrets(place, &file_of(name)?.path(), text, allowed).await
     }
 
-    /// Records the findings in a text that a person allows. Each is given as `RULE`, or as `RULE:LINE` if a rule has
-    /// several.
+    /// Records which findings in a text a person allows. Each finding is given as `RULE`, or as `RULE:LINE` if a rule
+    /// has several findings.
     pub(crate) async fn allow_secrets(
         &self,
         (scope, directory): (Scope, &MemoryDirectory),
@@ -171,7 +171,7 @@ pub(crate) fn listed(findings: &[SecretFinding]) -> String {
     }
 }
 
-/// Returns the index without the lines that contain what looks like a secret.
+/// Returns the index without the lines that seem to contain a secret.
 pub(crate) fn without_secrets(index: &str) -> String {
     let findings = scan(&ScannedText { name: "", text: index });
     let hidden: HashSet<usize> = findings.iter().map(|finding| finding.line).collect();

@@ -1,4 +1,4 @@
-//! Earlier versions of a topic, and restoring them.
+//! Lists and restores earlier versions of a topic.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::service::MemoryService;
 const PAGE: usize = 200;
 
 impl MemoryService {
-    /// Lists the versions of a topic, newest first: those older than `before`, if it is given.
+    /// Lists the versions of a topic, newest first. If `before` is given, only older versions are listed.
     pub async fn memory_history(
         &self,
         project_dir: &str,
@@ -72,7 +72,8 @@ impl MemoryService {
         }
     }
 
-    /// Restores a version, by default the newest that differs from the file. The current text becomes a version too.
+    /// Restores a version: by default, the newest version that differs from the file. The current text becomes a
+    /// version too.
     pub async fn restore_memory(
         &self,
         project_dir: &str,

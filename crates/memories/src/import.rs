@@ -1,4 +1,4 @@
-//! Imports an export of another memory program. Each entry becomes a topic.
+//! Imports an export from another memory program. Each entry becomes a topic.
 
 use bethink_api as api;
 use bethink_extractor::Meaning;
@@ -15,8 +15,8 @@ use crate::service::MemoryService;
 const NAMES: usize = 100;
 
 impl MemoryService {
-    /// Imports an export of claude-mem or mem0. Entries that mean the same as an existing topic are skipped, and so are
-    /// those that must not be stored; the report says why.
+    /// Imports an export from claude-mem or mem0. Entries that mean the same as an existing topic are skipped, and so
+    /// are entries that must not be stored. The report gives the reasons.
     pub async fn import_memories(
         &self,
         request: api::ImportMemories,

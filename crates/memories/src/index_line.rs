@@ -1,5 +1,5 @@
 //! Keeps the topics' lines in MEMORY.md up to date. A line is added and removed with its topic, and updated when the
-//! title or description changes, whoever changes them. Lines that a person has reworded are not changed.
+//! title or the description changes, no matter who changed it. Lines that a person has reworded are not changed.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 use crate::memory_write::{Author, MemoryWrite};
 use crate::service::MemoryService;
 
-/// Maximum number of differing lines for which earlier versions of the topic are read, and maximum number of those
-/// versions.
+/// Maximum number of outdated lines for which earlier versions of the topic are read, and maximum number of versions
+/// read for each.
 const MOST_LINES: usize = 200;
 const VERSIONS: usize = 5;
 
@@ -62,8 +62,8 @@ pub(crate) fn followed(index: &str, changes: &[WordsChange]) -> String {
 }
 
 impl MemoryService {
-    /// Adds, removes or updates a topic's line. `before` is the topic's text before the write. If that fails, returns a
-    /// warning and not an error, because the topic itself has been written.
+    /// Adds, removes or updates a topic's line. `before` is the topic's text before the write. If the index cannot be
+    /// updated, returns a warning rather than an error, because the topic itself has been written.
     pub(super) async fn index_line(
         &self,
         directory: &Arc<MemoryDirectory>,

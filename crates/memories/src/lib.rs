@@ -1,10 +1,10 @@
 //! Persistent memory: memory directories, what prompts show of them, and how memories are written.
 //!
-//! Owns the memory directories of projects, every write to them and its versions, instruction files, recall,
-//! extraction, dreams, and proposals for a team. The directory on disk is authoritative; the snapshot here
-//! follows it. A write succeeds only if the file still has the text that was read, and the text that it replaces
-//! is stored first. `bethink-sessions` handles sessions and their prompts, `bethink-models` asks models, and
-//! `bethink-team` shares memory with a team.
+//! Owns the memory directories of projects, every write to them, their versions, instruction files, recall, extraction,
+//! dreams, and proposals for a team. The directory on disk is authoritative; the snapshot in memory follows it. A write
+//! succeeds only if the file still has the text that was read, and the text that it replaces is stored first.
+//! `bethink-sessions` handles sessions and their prompts, `bethink-models` asks models, and `bethink-team` shares
+//! memory with a team.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
 //! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`contained`], [`branches`], [`change`], [`index_line`],

@@ -23,7 +23,8 @@ struct ReadFiles {
 }
 
 impl MemoryService {
-    /// Checks one directory, or all of them except team and person directories that do not exist.
+    /// Checks one directory or all of them. If all are checked, team and person directories that do not exist are
+    /// skipped.
     pub async fn memory_lint(
         &self,
         project_dir: &str,

@@ -1,4 +1,4 @@
-//! Finds the project of a directory, and where its memory is stored.
+//! Finds the project that a directory belongs to, and where the project's memory is stored.
 //!
 //! All worktrees of a repository, and all directories in them, are one project.
 
@@ -13,23 +13,23 @@ use bethink_memdir::name::TEAM;
 const POINTER_BYTES: u64 = 8_192;
 /// Name of the directory with the person's memory. No project has this key, because project keys end in a hash.
 const PERSON: &str = "person";
-/// Number of hexadecimal digits that tell projects of the same name apart: enough for millions of them.
+/// Number of hexadecimal digits that distinguish projects of the same name: enough for millions of projects.
 const DIGITS: usize = 12;
 /// Maximum length of a project's name in its key, in bytes: enough to recognize it, and accepted by every file system.
 const NAME_BYTES: usize = 60;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProjectPlace {
-    /// The repository's main working tree, or the directory itself.
+    /// The repository's main working tree, or the directory itself if it is not in a repository.
     pub(crate) root: PathBuf,
     /// The project's name in the database and in bethink's own layout.
     pub(crate) key: String,
     pub(crate) memory: PathBuf,
-    /// The team's directory, unless the project has chosen another one.
+    /// The team's directory, unless the project has chosen another directory.
     pub(crate) team: PathBuf,
-    /// The person's directory, which all projects share.
+    /// The directory of the person's memory, which all projects share.
     pub(crate) person: PathBuf,
-    /// Whether the layout is another agent's, whose files are not consolidated.
+    /// Whether memory is stored in another agent's layout. Files in such a layout are not consolidated.
     pub(crate) foreign: bool,
 }
 
@@ -119,13 +119,13 @@ fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Reads a file that has a single short line.
+/// Reads a file that consists of a single short line.
 fn pointer(path: &Path) -> Option<String> {
     let kind = fs::symlink_metadata(path).ok()?;
     (kind.is_file() && kind.len() <= POINTER_BYTES).then(|| fs::read_to_string(path).ok())?
 }
 
-/// Resolves `.` and `..` without the disk, because the path may not exist.
+/// Resolves `.` and `..` without accessing the disk, because the path may not exist.
 fn lexical(dir: &Path) -> PathBuf {
     let mut path = PathBuf::new();
     for part in dir.components() {

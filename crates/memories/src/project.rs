@@ -23,7 +23,7 @@ const READY: usize = 32;
 #[derive(Debug)]
 pub struct MemoryProject {
     pub key: String,
-    /// The repository's main working tree, or the directory itself.
+    /// The repository's main working tree, or the directory itself if it is not in a repository.
     pub root: PathBuf,
     private: Arc<MemoryDirectory>,
     team: Arc<MemoryDirectory>,
@@ -40,7 +40,7 @@ pub struct MemoryProject {
 #[derive(Debug, Default)]
 pub struct ProjectTurns {
     pub syncing: AsyncMutex<()>,
-    /// Prevents two sessions that learn the same thing at once from writing it twice.
+    /// Prevents two sessions that learn the same thing at the same time from writing it twice.
     pub(crate) extracting: AsyncMutex<()>,
     pub(crate) dreaming: AsyncMutex<()>,
 }
@@ -105,11 +105,11 @@ pub(crate) struct ProjectRegistry {
 
 #[derive(Debug, Default)]
 struct KnownProjects {
-    /// By root, with the value of `uses` at the last use.
+    /// Open projects by root, each with the value of `uses` when it was last used.
     ready: HashMap<PathBuf, (u64, Arc<MemoryProject>)>,
     /// The project root of each directory.
     roots: HashMap<String, PathBuf>,
-    /// By key. The locks outlive the open project, because its work may still be running.
+    /// Locks by project key. They outlive the open project, because its work may still be running.
     turns: HashMap<String, Arc<ProjectTurns>>,
     uses: u64,
 }
@@ -134,7 +134,8 @@ impl ProjectRegistry {
         Some(Arc::clone(project))
     }
 
-    /// Returns the open project, or opens it. A project must not be open twice, because both would share one watch.
+    /// Returns the open project, or opens it. A project must not be open twice, because both instances would share one
+    /// watch.
     pub(crate) fn take_in(
         &self,
         dir: &str,

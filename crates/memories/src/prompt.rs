@@ -1,8 +1,8 @@
 //! The memory index in prompts: the index in the project part, and later changes at the end.
 //!
-//! The project part precedes the conversation, so a changed byte in it invalidates the whole prompt cache.
-//! Therefore the index stays as it was first shown until the cache is invalid anyway: after a compaction, or after
-//! a pause longer than the provider's cache lifetime. Until then, changes are added at the end.
+//! The project part precedes the conversation, so a changed byte in it invalidates the whole prompt cache. The index
+//! therefore stays as it was first shown until the cache becomes invalid anyway: after a compaction, or after a time
+//! without requests that is longer than the provider's cache lifetime. Until then, changes are added at the end.
 
 use std::sync::{Arc, Mutex};
 
@@ -29,7 +29,7 @@ const NEWS_NAME: &str = "MEMORY.md";
 struct IndexShown {
     /// The text in the project part.
     part: Option<String>,
-    /// The private index, the team's and the person's from which `part` was made.
+    /// The indexes from which `part` was made: the private, the team's and the person's.
     shown: [String; 3],
     /// Hashes of the indexes that the prompts show, including changes at the end.
     told: [Option<Hash>; 3],
@@ -109,7 +109,8 @@ impl MemoryService {
         last.is_none_or(|at| self.cx.now().0.saturating_sub(at.0) >= ttl)
     }
 
-    /// Returns changes to the index since the prompts showed it. Each change is added once, after a user message.
+    /// Returns changes to the index since it was last shown in a prompt. Each change is added once, after a user
+    /// message.
     async fn index_news(
         &self,
         loaded: &LoadedSession,
@@ -133,8 +134,8 @@ impl MemoryService {
     }
 }
 
-/// Returns the indexes as prompts show them: private, the team's and the person's. The person's index has no lines of
-/// topics that the project's memory overrides. Lines of topics from unmerged branches come last.
+/// Returns the indexes as prompts show them: private, the team's and the person's. Topics that the project's memory
+/// overrides are left out of the person's index. Lines of topics from unmerged branches come last.
 pub fn index_texts(
     snapshots: &[Arc<DirectorySnapshot>; 3],
     unmerged: &UnmergedTopics,

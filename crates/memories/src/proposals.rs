@@ -1,5 +1,6 @@
-//! Proposals: memories that a person, an agent or a background job wants to share with the team. A person approves or rejects
-//! each. Nothing moves from private to team memory by itself, and rejected proposals are not made again.
+//! Proposals: memories that a person, an agent or a background job wants to share with the team. A person approves or
+//! rejects each of them. Nothing moves from private to team memory automatically, and a rejected proposal is not made
+//! again.
 
 use std::sync::Arc;
 
@@ -20,10 +21,11 @@ use crate::service::MemoryService;
 
 /// Maximum number of open proposals per project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
-/// Number of decided proposals that are kept per project, the newest, so that the same is not proposed again.
+/// Number of decided proposals that are kept per project. The newest are kept, so that the same thing is not proposed
+/// again.
 const MOST_DECIDED: usize = 1_000;
-/// Minimum number of content words for a comparison by meaning. Shorter statements, such as "deploy notes", are only
-/// the same if their words are.
+/// Minimum number of content words for a comparison by meaning. Shorter statements, such as "deploy notes", count as
+/// the same only if their words are the same.
 const LEAST_WORDS: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -203,7 +205,7 @@ impl MemoryService {
         Ok(api::DecidedProposal { proposal, warnings })
     }
 
-    /// Removes the private topic after the team accepted it. Returns a warning if the topic has changed since.
+    /// Removes the private topic after the team accepted it. Returns a warning if the topic has changed since then.
     async fn remove_shared(
         &self,
         project: &MemoryProject,
@@ -223,8 +225,8 @@ impl MemoryService {
         Ok(self.write_memory(project, write).await?.warnings.into_iter().next())
     }
 
-    /// Rejects a proposal. Nothing with the same meaning is proposed again, here or, after a sync, by other team
-    /// members.
+    /// Rejects a proposal. Nothing with the same meaning is proposed again, neither here nor, after a sync, by other
+    /// team members.
     pub async fn reject_proposal(
         &self,
         id: Uuid,

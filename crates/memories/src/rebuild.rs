@@ -10,7 +10,7 @@ use crate::memory_write::{Author, MemoryWrite};
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Updates the index but keeps its prose, order and valid lines. The old index is stored as a version.
+    /// Updates the index, but keeps its prose, its order and its valid lines. The old index is stored as a version.
     pub async fn rebuild_memory(&self, request: api::RebuildMemory) -> Result<api::MemoryRebuilt> {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Recall: which memories are added to a session's prompts, and when.
 //!
-//! After a user message, the project's topics are searched in parallel with the request, and a model may choose
-//! among them. A prompt uses the results that are ready; it does not wait for the model, whose choice may be added
+//! After a user message, the project's topics are searched in parallel with the request, and a model may choose among
+//! them. A prompt uses the results that are ready. It does not wait for the model, so the model's choice may be added
 //! to a later prompt. Recalled memories are attachments at the end, so decisions record what a session has seen.
 //!
 //! Reading order: `library` → `meaning` → `vectors` → `choose` → `round` → `attach` → `answer` → `check`.

@@ -16,14 +16,14 @@ use crate::project::MemoryProject;
 use crate::read::name_of;
 use crate::service::MemoryService;
 
-/// Maximum number of names that are tried: the wanted one, then the same with a number.
+/// Maximum number of names that are tried: the wanted name first, then the same name with a number.
 const NAMES: usize = 100;
 
 /// The outcome of an agent's request to remember something.
 #[derive(Clone, Debug)]
 pub enum RememberOutcome {
     Written(api::MemoryWritten),
-    /// Proposed, because it is for the team.
+    /// A proposal was made, because the memory is for the team.
     Proposed(Box<api::Proposal>),
 }
 
@@ -61,7 +61,7 @@ impl MemoryService {
         self.add_for_agent(&project, scope, topic, author).await
     }
 
-    /// Writes a private topic, or proposes one to the team.
+    /// Writes a topic, or proposes it to the team if it is meant for the team.
     pub(crate) async fn add_for_agent(
         &self,
         project: &MemoryProject,
@@ -154,7 +154,7 @@ impl MemoryService {
     }
 }
 
-/// Returns an error if there are too many questions, if one is too long, or if one seems to contain a secret.
+/// Returns an error if there are too many questions, or if a question is too long or seems to contain a secret.
 pub(crate) fn checked_questions(given: &[String]) -> Result<Vec<String>> {
     let most = header::MOST_QUESTIONS;
     if given.len() > most {

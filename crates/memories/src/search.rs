@@ -1,5 +1,5 @@
-//! Searches the whole text of all memories. Unlike recall, it does not judge relevance: a topic with any of the words
-//! is found.
+//! Searches the whole text of all memories. Unlike recall, a search does not judge relevance: a topic with any of the
+//! words is found.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use bethink_service::{Result, ServiceError, at_low_priority};
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::service::MemoryService;
 
-/// Number of hits that are returned by default, and the maximum.
+/// Default and maximum number of hits that are returned.
 const HITS: usize = 20;
 const MOST_HITS: usize = 200;
 /// Maximum length of a snippet, in characters.
@@ -20,7 +20,7 @@ const SNIPPET_CHARS: usize = 240;
 /// A topic that contains some of the words.
 struct WordHit {
     hit: api::MemoryHit,
-    /// Number of different words that were found, and the total number of occurrences.
+    /// Number of distinct words that were found, and the total number of their occurrences.
     words: (usize, usize),
 }
 

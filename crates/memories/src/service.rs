@@ -13,7 +13,8 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::place::ProjectPlace;
 use crate::project::{MemoryProject, ProjectRegistry};
 
-/// Projects' memory: files, instructions, recall, extraction, dreams, proposals. Clones share one state.
+/// Handles the memory of projects: files, instructions, recall, extraction, dreams, proposals. Clones share the same
+/// state.
 #[derive(Clone, Debug)]
 pub struct MemoryService {
     pub(crate) cx: ServiceContext,
@@ -25,11 +26,11 @@ pub struct MemoryService {
 #[derive(Debug, Default)]
 pub(crate) struct MemoryState {
     pub(crate) projects: ProjectRegistry,
-    /// When to check again whether a dream is due, by directory.
+    /// For each directory, when to check again whether a dream is due.
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
-    /// Held by a dream of the person's memory.
+    /// Held during a dream of the person's memory.
     pub(crate) dreaming_of_person: AsyncMutex<()>,
-    /// Names of the clients that have connected to our MCP server, and when they last did.
+    /// Names of the clients that have connected to our MCP server, with the times of their last connections.
     pub(crate) mcp_clients: Mutex<HashMap<String, UnixMicros>>,
 }
 
@@ -57,7 +58,7 @@ impl MemoryService {
         }
     }
 
-    /// Returns the project of a directory, which need not exist: sessions come from other machines too.
+    /// Returns the project of a directory, which need not exist, because sessions may come from other machines.
     ///
     /// # Errors
     /// `Invalid` if `dir` is not an absolute path.

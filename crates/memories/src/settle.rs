@@ -54,7 +54,7 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Stores these files as versions, then deletes them. Returns whether there were any.
+    /// Stores these files as versions, then deletes them. Returns whether there were any files.
     async fn keep_settled(
         &self,
         directory: &Arc<MemoryDirectory>,

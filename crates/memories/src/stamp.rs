@@ -1,5 +1,5 @@
-//! The time of a topic's last change, in its front matter. Unlike the time of the file, it survives copying, cloning
-//! and syncing.
+//! The time of a topic's last change, in its front matter. Unlike the file's modification time, it survives copying,
+//! cloning and syncing.
 
 use bethink_api::MemoryAuthor;
 use bethink_memdir::header::{self, HeaderChange};
@@ -22,9 +22,8 @@ fn time(text: &str) -> Option<UnixMicros> {
 
 /// Adds the time of the change to the topic's front matter. `before` is the file's current text.
 ///
-/// A person's text is stored unchanged, unless its front matter records a time, which would otherwise become wrong. The
-/// bytes of a restored version, of a sync and of a dream are stored unchanged, too: a dream does not make a statement
-/// newer.
+/// A person's text is stored unchanged, unless its front matter records a time. That time would otherwise become wrong.
+/// Text from a restored version, a sync or a dream is stored unchanged too: a dream does not make a statement newer.
 pub(crate) fn stamped(write: MemoryWrite, before: Option<&str>, now: UnixMicros) -> MemoryWrite {
     let always = match write.author.by {
         MemoryAuthor::Agent | MemoryAuthor::Extraction => true,

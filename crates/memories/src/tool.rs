@@ -1,5 +1,5 @@
-//! Anthropic's memory tool for a project's memory. Its commands read and write like all other callers: writes are
-//! compared with the text that was read, and stored as versions.
+//! Anthropic's memory tool for a project's memory. The tool's commands read and write in the same way as all other
+//! callers: writes are compared with the text that was read, and stored as versions.
 
 mod folder;
 
@@ -19,7 +19,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 enum ToolRefusal {
-    /// An error that the model can correct; it gets this text.
+    /// An error that the model can correct. The model gets this text.
     ForModel(String),
     Service(ServiceError),
 }
@@ -127,7 +127,7 @@ impl ToolRun<'_> {
         }
     }
 
-    /// Replaces a string that occurs once. If the file changes meanwhile, tries again with its new content.
+    /// Replaces a string that occurs once. If the file changes in the meantime, tries again with the new content.
     async fn replace(&self, path: &str, old: &str, new: &str) -> Done {
         for _ in 0..TRIES {
             let (file, text, hash) = self.there(path).await?;
@@ -142,7 +142,8 @@ impl ToolRun<'_> {
         Err(changed(path))
     }
 
-    /// Inserts text after a line. Fails if the file changes meanwhile: the line number would be meaningless.
+    /// Inserts text after a line. Fails if the file changes in the meantime, because the line number would be
+    /// meaningless.
     async fn insert(&self, path: &str, line: i64, new: &str) -> Done {
         let (file, text, hash) = self.there(path).await?;
         let edited = edit::insert(path, &text, line, new)?;

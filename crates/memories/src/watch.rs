@@ -1,4 +1,4 @@
-//! One watcher for all directories, and what to wake when one of them changes.
+//! One watcher for all directories, and the signals that it sends when one of them changes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl DirtySignal {
         self.bell.notify_one();
     }
 
-    /// Adds changes without a signal, after a failed read: the next request tries again.
+    /// Adds changes without a signal. Used after a failed read, so that the next request tries again.
     pub(super) fn put_back(&self, new: Dirty) {
         let mut dirty = locked(&self.dirty);
         *dirty = Some(match (dirty.take(), new) {
@@ -67,7 +67,7 @@ impl Watcher {
         true
     }
 
-    /// Stops watching, unless the directory has a newer watch.
+    /// Stops watching the directory, unless it has a newer watch.
     pub(super) fn remove(&self, dir: &Path, woken: &Arc<DirtySignal>) {
         let mut bells = locked(&self.bells);
         if bells.get(dir).is_some_and(|bell| bell.as_ptr() == Arc::as_ptr(woken)) {

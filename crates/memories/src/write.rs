@@ -1,7 +1,7 @@
 //! Writes memory files. Every write compares the file with the text that was read, and stores versions.
 //!
-//! The old text is stored before the file changes, and the new text before the write is acknowledged. So no
-//! acknowledged text is ever lost, even if another program overwrites it.
+//! The old text is stored before the file changes, and the new text before the write is acknowledged. No acknowledged
+//! text is therefore ever lost, even if another program overwrites it.
 
 use bethink_api as api;
 use bethink_api::{MemoryAuthor, MemoryOutcome};

@@ -1,7 +1,7 @@
-//! Stores what the `metrics` macros count in this process, and writes it as Prometheus text (version 0.0.4).
+//! Stores what the `metrics` macros count in this process, and writes it in Prometheus text format (version 0.0.4).
 //!
 //! A counter or gauge has one number per series. A histogram is written as a summary: count, sum, and quantiles of its
-//! newest samples, so that a series takes a few kilobytes however long the daemon runs.
+//! newest samples, so that a series takes only a few kilobytes, no matter how long the daemon runs.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -45,7 +45,7 @@ impl MetricsRegistry {
         GLOBAL.get_or_init(install).clone()
     }
 
-    /// Writes Prometheus text, in order of names and series.
+    /// Writes the Prometheus text, sorted by name and series.
     pub fn render(&self) -> String {
         let mut out = String::new();
         self.0.counters.render("counter", &mut out, |out, key, counter| {

@@ -57,13 +57,13 @@ pub fn image_block(url: &str) -> String {
     format!(r#"{{"type":"image","source":{source}}}"#)
 }
 
-/// A string that arrives in pieces, stored as the inside of one JSON literal. The bytes stay unchanged, and the halves of
-/// a surrogate pair are joined.
+/// A string that arrives in pieces, stored as one JSON string literal without its quotes. The bytes stay unchanged, and
+/// the halves of a surrogate pair are joined.
 #[derive(Debug, Default)]
 pub(crate) struct Literal(String);
 
 impl Literal {
-    /// Appends a piece; `None` if it is not a string.
+    /// Appends a piece. Returns `None` if it is not a string.
     pub(crate) fn push(&mut self, piece: &RawValue) -> Option<()> {
         self.0.push_str(piece.get().strip_prefix('"')?.strip_suffix('"')?);
         Some(())

@@ -19,7 +19,7 @@ use stream::Events;
 pub(crate) struct AnthropicDialect;
 
 impl Dialect for AnthropicDialect {
-    /// The newest version of the API; beta headers request newer features.
+    /// The newest version of the API. Newer features are requested with beta headers.
     const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
     const SENDS_THINKING: bool = true;
 
@@ -75,8 +75,8 @@ struct WholeMessage {
     usage: Option<Box<RawValue>>,
 }
 
-/// Joins the body from existing bytes, so that equal requests have equal bodies, and a longer prompt begins with the
-/// bytes of a shorter one.
+/// Assembles the body from existing bytes, so that equal requests have equal bodies, and a longer prompt begins with
+/// the bytes of a shorter prompt.
 fn body(request: &ModelRequest, max_tokens: Option<u64>, streamed: bool) -> Vec<u8> {
     let messages = request.messages_json();
     let room = request.system.len() + request.tools.len() + messages.len() + 200;
@@ -109,7 +109,7 @@ fn text(raw: Option<&RawValue>) -> String {
     raw.map_or_else(String::new, |raw| decode_string(raw).into_owned())
 }
 
-/// Reads the stop reason. An answer without one may have been cut off, so it is rejected.
+/// Reads the stop reason. An answer without a stop reason may have been cut off, so it is rejected.
 fn stop(raw: Option<&RawValue>) -> Result<Stop, ProviderTrouble> {
     match text(raw).as_str() {
         "" => Err(ProviderTrouble::broken("the answer has no stop_reason")),

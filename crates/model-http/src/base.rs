@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use crate::provider::{EndpointError, Provider};
 
-/// Names and addresses of cloud metadata services, apart from link-local ones.
+/// Names and addresses of cloud metadata services, apart from link-local addresses.
 const METADATA_NAMES: [&str; 2] = ["metadata.google.internal", "metadata"];
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
@@ -15,8 +15,8 @@ const METADATA_V4: [Ipv4Addr; 3] = [
 ];
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
-/// A checked server address. Private networks are allowed, because a person configures it; link-local and metadata
-/// addresses are rejected.
+/// A checked server address. Private networks are allowed, because a person configures the address; link-local and
+/// metadata addresses are rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     url: Url,
@@ -26,9 +26,9 @@ pub struct Base {
 impl Base {
     /// Parses `scheme://host[:port][/prefix]`; an empty text means the provider's own server.
     ///
-    /// Anthropic's routes are below `prefix/v1`, or below `prefix` if it already ends with `/v1`. Chat completions are
-    /// directly below `prefix`, which defaults to `/v1`. Gemini's routes begin with their version, which `prefix` may end
-    /// with, too.
+    /// Anthropic's routes are below `prefix/v1`, or below `prefix` if `prefix` already ends with `/v1`. Chat
+    /// completions are directly below `prefix`, which defaults to `/v1`. Gemini's routes begin with their version, with
+    /// which `prefix` may end.
     pub fn parse(
         provider: Provider,
         text: &str,
@@ -73,7 +73,7 @@ impl Base {
         self.url.origin().ascii_serialization()
     }
 
-    /// Returns whether the host is this machine. A name must then resolve to a loopback address.
+    /// Returns whether the host is this machine. If it is given by name, the name must resolve to a loopback address.
     pub fn is_loopback(&self) -> bool {
         self.loopback
     }
@@ -147,7 +147,8 @@ pub(crate) fn is_forbidden(address: IpAddr) -> bool {
     }
 }
 
-/// Returns the IPv4 address inside a mapped, compatible or translated IPv6 address; other addresses unchanged.
+/// Returns the IPv4 address inside a mapped, compatible or translated IPv6 address; other addresses are returned
+/// unchanged.
 fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let v4 = |high: u16, low: u16| {

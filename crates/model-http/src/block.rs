@@ -1,4 +1,4 @@
-//! The members of blocks of the Messages API that other formats have, too.
+//! The members that blocks of the Messages API share with other formats.
 
 use std::borrow::Cow;
 
@@ -19,9 +19,9 @@ pub(crate) struct ContentBlock<'a> {
     pub(crate) content: Option<&'a RawValue>,
     pub(crate) cache_control: Option<&'a RawValue>,
     pub(crate) encrypted_content: Option<&'a RawValue>,
-    /// The members of an item of the Responses API that have no place in its block.
+    /// Members of a Responses API item that have no equivalent in its block.
     pub(crate) item: Option<&'a RawValue>,
-    /// A part of Gemini's API that has no block of its own.
+    /// A Gemini part, or those of its members that have no equivalent in the block.
     pub(crate) part: Option<&'a RawValue>,
 }
 

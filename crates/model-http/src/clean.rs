@@ -1,5 +1,5 @@
-//! Cleans a provider's text so that it can be shown and stored: one line, bounded, without terminal escapes
-//! and without the key.
+//! Cleans a provider's text so that it can be shown and stored: the result is one line of limited length, without
+//! terminal escapes and without the key.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,8 @@ use secrecy::zeroize::Zeroizing;
 use crate::key::ApiKey;
 use crate::limits::MAX_MESSAGE;
 
-/// Maximum number of characters of a text that are read. The text is cut to `MAX_MESSAGE` after the key is removed.
+/// Maximum number of characters of a text that are read. The text is shortened to `MAX_MESSAGE` after the key has been
+/// removed.
 const MAX_SEEN: usize = 16 * 1024;
 
 /// Minimum length of a part of a key that is removed: a server may repeat a key partly or masked.

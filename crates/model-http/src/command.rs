@@ -13,7 +13,7 @@ use crate::limits::{KEY_COMMAND_TIME, MAX_KEY};
 
 /// Returns the output of `line`, run with `sh -c` because such commands contain pipes and quotes. The command gets no
 /// input, and its error output is discarded, because it may contain secrets. On a timeout, or if the caller stops
-/// waiting, the command is killed with everything it started.
+/// waiting, the command and everything it started are killed.
 pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
     let started = Command::new("sh")
         .arg("-c")
@@ -51,8 +51,8 @@ async fn read(child: &mut Child) -> Result<SecretString, KeyError> {
     Ok(SecretString::from(text))
 }
 
-/// The command's process group, killed on drop. Its leader is `sh`, whose id is not reused while any process
-/// of the group is alive.
+/// The command's process group, killed on drop. The group's leader is `sh`, whose process ID is not reused while any
+/// process of the group is alive.
 struct CommandGroup(Option<u32>);
 
 impl Drop for CommandGroup {

@@ -1,5 +1,5 @@
-//! How connections are made, for bethink's own calls and for forwarded ones: to which addresses, through which proxy,
-//! and without following redirects.
+//! Makes the connections for bethink's own calls and for forwarded calls: decides on allowed addresses and proxies, and
+//! never follows redirects.
 
 use std::sync::{Arc, Once, OnceLock};
 
@@ -66,7 +66,7 @@ impl Connector {
     }
 }
 
-/// Installs `ring` as the TLS provider of the process, unless another one was installed before.
+/// Installs `ring` as the TLS provider of the process, unless another provider has already been installed.
 fn install_tls() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -74,7 +74,7 @@ fn install_tls() {
     });
 }
 
-/// Returns a TLS configuration for connections that are never encrypted. It avoids reading the system's certificates,
+/// Returns a TLS configuration for connections that are never encrypted. This avoids reading the system's certificates,
 /// which may not exist.
 fn no_trust() -> rustls::ClientConfig {
     rustls::ClientConfig::builder()

@@ -16,14 +16,14 @@ pub(crate) struct WireRequest {
     pub(crate) route: &'static str,
     pub(crate) body: Vec<u8>,
     pub(crate) streamed: bool,
-    /// The header `anthropic-beta`; empty for none.
+    /// Value of the `anthropic-beta` header; empty for none.
     pub(crate) betas: String,
 }
 
-/// The format of the answers of a wire format.
+/// The format of the answers in a wire format.
 pub(crate) trait AnswerFormat: Send + Sync + fmt::Debug {
     type Stream: Stream;
-    /// Whether a stream has an event that ends it, so that one without it was cut off.
+    /// Whether every complete stream has an end event, so that a stream without it was cut off.
     const HAS_END_EVENT: bool = true;
 
     /// Starts reading a streamed answer.
@@ -32,7 +32,7 @@ pub(crate) trait AnswerFormat: Send + Sync + fmt::Debug {
     }
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble>;
-    /// Returns whether the event is the last one that matters.
+    /// Returns whether no later event matters.
     fn is_last(&self, event: &SseEvent) -> bool;
 }
 
@@ -40,11 +40,11 @@ pub(crate) trait AnswerFormat: Send + Sync + fmt::Debug {
 pub(crate) trait Dialect: AnswerFormat {
     /// Headers of every request, apart from the key.
     const HEADERS: &'static [(&'static str, &'static str)] = &[];
-    /// Whether requests contain thinking. Only then can leaving it out fix an error about thinking.
+    /// Whether requests contain thinking. Only if they do can leaving it out fix an error about thinking.
     const SENDS_THINKING: bool;
 
     fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble>;
-    /// Returns the request for a token count; `None` if the provider does not count.
+    /// Returns the request for a token count; `None` if the provider does not count tokens.
     fn count(&self, request: &ModelRequest) -> Option<WireRequest>;
 }
 
@@ -53,14 +53,14 @@ pub(crate) trait Stream: Default + fmt::Debug + Send {
     fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble>;
     /// Finishes after the last event, or when the stream ends without one. Fails if the answer is incomplete.
     fn end(self) -> Result<Reply, ProviderTrouble>;
-    /// Returns what is known so far.
+    /// Returns what is known about the answer so far.
     fn partial(&self) -> PartialReply;
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DeltaTaken {
     More,
-    /// The event was the last one that matters.
+    /// No later event matters.
     Last,
 }
 

@@ -8,12 +8,13 @@ use crate::provider::Provider;
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub provider: Provider,
-    /// The server, as [`Base::parse`](crate::Base::parse) reads it; empty for the provider's own.
+    /// The server, as [`Base::parse`](crate::Base::parse) reads it; empty for the provider's own server.
     pub base_url: String,
     pub key: KeySource,
-    /// Allows keys and conversations to be sent unencrypted to another machine.
+    /// Whether keys and conversations may be sent unencrypted to another machine.
     pub allow_plain_http: bool,
-    /// Requests streamed answers, which time out only on silence. `false` for servers that cannot stream.
+    /// Whether to request streamed answers, which time out only if no data arrives; `false` for servers that cannot
+    /// stream.
     pub streaming: bool,
     pub limits: HttpLimits,
 }

@@ -1,4 +1,4 @@
-//! Sends requests to one server, both bethink's own calls and forwarded ones. Each request is sent once and unchanged,
+//! Sends requests to one server, both bethink's own calls and forwarded calls. Each request is sent once and unchanged,
 //! with its key and within its limits. The answer is returned in pieces as it arrives.
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ use crate::limits::{HttpLimits, MAX_REFUSAL};
 use crate::provider::{EndpointError, Provider};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 
-/// Events that a stream may have before the error that refuses its request.
+/// Events that may come before the error in a stream with which a provider refuses a request.
 const BEFORE_AN_ERROR: [&str; 4] =
     ["ping", "response.created", "response.queued", "response.in_progress"];
 
@@ -46,10 +46,11 @@ pub struct OutgoingRequest {
     /// Path relative to the base, without a leading slash.
     pub route: Cow<'static, str>,
     pub query: Option<String>,
-    /// Sent with only `Accept-Encoding` and, if `with_key`, the key replaced; the caller removes headers that must not be sent.
+    /// Headers to send. Only `Accept-Encoding` is replaced, and the key if `with_key` is set. The caller removes
+    /// headers that must not be sent.
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// Sends the configured key instead of the one in `headers`.
+    /// Whether to send the configured key instead of the one in `headers`.
     pub with_key: bool,
 }
 
@@ -76,7 +77,7 @@ impl Forwarder {
     }
 
     /// Sends a request and waits for the response headers. Returns every status except redirects, which are errors,
-    /// because following one would send the key elsewhere.
+    /// because following a redirect would send the key to another server.
     pub async fn send(&self, outgoing: OutgoingRequest) -> Result<ResponseStream, Box<ModelError>> {
         let url = self.base.route(&outgoing.route);
         let key = match outgoing.with_key {
@@ -221,7 +222,8 @@ impl ResponseStream {
         }
     }
 
-    /// Returns an error after too long a silence. The timer is reset only when it fires, not for every piece.
+    /// Returns an error if no data has arrived for too long. The timer is reset only when it fires, not for every
+    /// piece.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ProviderTrouble> {
         while self.alarm.as_mut().poll(context).is_ready() {
             let until = self.last_data + self.idle;

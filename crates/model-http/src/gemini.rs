@@ -1,7 +1,7 @@
 //! Gemini's `generateContent`: reads its answers, and converts its parts to blocks of the Messages API and back.
 //!
-//! bethink's own calls do not use it. A block also keeps the other members of its part, such as a `thoughtSignature`, and parts
-//! of unknown kinds become blocks with their own bytes, so that nothing is lost.
+//! bethink's own calls do not use this API. A block also keeps the other members of its part, such as a
+//! `thoughtSignature`, and parts of unknown kinds become blocks with their own bytes, so that nothing is lost.
 
 mod content;
 mod stream;

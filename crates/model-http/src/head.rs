@@ -56,7 +56,7 @@ pub(crate) fn kind(headers: &HeaderMap) -> BodyKind {
 }
 
 /// Returns the compression that the server used although none was requested. Such answers are rejected, because a few
-/// bytes could decompress to very many.
+/// bytes could decompress to a huge number of bytes.
 pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
     let said = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown").trim();
     let plain = said.is_empty() || said.eq_ignore_ascii_case("identity");

@@ -1,4 +1,5 @@
-//! Reads the answer to one of bethink's own calls, within its size limit. Anything but success is an error.
+//! Reads the answer to one of bethink's own calls, within its size limit. A response without a success status is an
+//! error.
 
 use bethink_model::ModelError;
 use bytes::Bytes;
@@ -65,7 +66,7 @@ impl IncomingAnswer {
         Ok(body)
     }
 
-    /// Reads the beginning of an error response. If it is cut off, its status is still known.
+    /// Reads the beginning of an error response. If the response is cut off, its status is still reported.
     async fn beginning(&mut self) -> Vec<u8> {
         let mut body = Vec::new();
         while body.len() < MAX_REFUSAL

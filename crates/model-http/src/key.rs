@@ -64,8 +64,8 @@ impl fmt::Debug for KeySource {
 pub(crate) struct ApiKey(SecretString);
 
 impl ApiKey {
-    /// Removes white space around a key, which files and shells add. Only visible ASCII is allowed, because the key is sent
-    /// in a header.
+    /// Removes the white space that files and shells add around a key. Only visible ASCII is allowed, because the key
+    /// is sent in a header.
     pub(crate) fn new(text: &SecretString) -> Result<Self, KeyError> {
         let bare = text.expose_secret().trim();
         if bare.is_empty() {
@@ -129,7 +129,7 @@ pub(crate) struct KeyCache {
 struct KeyState {
     got: Option<Result<Arc<ApiKey>, KeyError>>,
     asked: Option<Instant>,
-    /// The server rejected the key.
+    /// Whether the server has rejected the key.
     refused: bool,
 }
 
@@ -142,8 +142,8 @@ impl KeyCache {
         self.source != KeySource::None
     }
 
-    /// Returns the key for a request to `url`; `None` if no key is configured. Reads it at the first use, and again after the
-    /// server rejected it or it could not be read, at most once a minute.
+    /// Returns the key for a request to `url`; `None` if no key is configured. The key is read at its first use. It is
+    /// read again, at most once a minute, if the server has rejected it or if it could not be read.
     pub(crate) async fn key_for(&self, url: &Url) -> Result<Option<Arc<ApiKey>>, KeyError> {
         if url.origin() != self.origin {
             return Err(KeyError::OtherOrigin);
@@ -163,7 +163,7 @@ impl KeyCache {
         got.map(Some)
     }
 
-    /// Records that the server rejected the key, so that it is read again.
+    /// Records that the server rejected the key, so that the key is read again.
     pub(crate) async fn refused(&self) {
         self.held.lock().await.refused = true;
     }

@@ -1,10 +1,10 @@
 //! Calls models over HTTP: Anthropic's Messages API, and the chat completions API of OpenAI and many local servers.
 //!
-//! Owns both wire formats, the keys and the origin each key may be sent to, the rules for addresses, and the limits of
-//! time and size for an answer. Each call is sent once; retries, budgets and records belong to the caller.
+//! Owns both wire formats, the keys and the origin that each key may be sent to, the rules for addresses, and the
+//! limits of time and size for an answer. Each call is sent once; retries, budgets and records belong to the caller.
 //!
 //! It also forwards the calls of other clients ([`Forwarder`]) with the same rules for addresses, and reads their
-//! answers ([`Tee`]), also those of OpenAI's Responses API ([`responses`]) and of Gemini ([`gemini`]).
+//! answers ([`Tee`]), including those of OpenAI's Responses API ([`responses`]) and of Gemini ([`gemini`]).
 
 mod answer;
 mod anthropic;

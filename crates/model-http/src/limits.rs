@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-/// Time limit for a connection. A reachable server needs far less, even across the world.
+/// Time limit for establishing a connection. A reachable server needs far less, even on the other side of the world.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum time without data. A model may think for minutes before its first word, and not every server sends pings
-/// meanwhile. A shorter limit aborts healthy calls.
+/// Maximum time without data. A model may think for minutes before its first word, and not every server sends pings in
+/// the meantime. A shorter limit would abort healthy calls.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How long an idle connection is kept. Shorter than the idle timeout of servers and load balancers (60 s and more), so
 /// that no request is sent on a connection that is being closed.
 pub(crate) const POOL_IDLE: Duration = Duration::from_secs(20);
 
-/// Maximum size of an event in a stream, in bytes. Most events have a few words; a whole answer of 128,000 tokens in one
-/// event has about 1 MiB.
+/// Maximum size of an event in a stream, in bytes. Most events contain a few words; a whole answer of 128,000 tokens in
+/// one event takes about 1 MiB.
 pub const MAX_EVENT: usize = 8 * 1024 * 1024;
 
 /// Maximum size of an answer with all its events, in bytes: 128,000 tokens in events of about 200 bytes are 25 MiB.
@@ -23,28 +23,29 @@ pub const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Maximum number of bytes of a forwarded answer to collect before they are read, which takes about a millisecond.
 pub(crate) const MAX_UNREAD: usize = 256 * 1024;
 
-/// Maximum number of bytes of an error response that are read. Error texts have a few hundred.
+/// Maximum number of bytes of an error response that are read. Error texts have a few hundred bytes.
 pub(crate) const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Maximum length of a provider's text in an error, in characters.
 pub(crate) const MAX_MESSAGE: usize = 500;
 
-/// Maximum length of a request id, in bytes. Usual ones have about 30.
+/// Maximum length of a request id, in bytes. Typical IDs have about 30.
 pub(crate) const MAX_REQUEST_ID: usize = 128;
 
-/// Time limit for the key command, which asks a keyring or a vault. If it takes longer, it is waiting for a person.
+/// Time limit for the key command, which asks a keyring or a vault. If the command takes longer, it is waiting for a
+/// person.
 pub(crate) const KEY_COMMAND_TIME: Duration = Duration::from_secs(10);
 
-/// Minimum time before a key is read again that was rejected or could not be read.
+/// Minimum time before a key that was rejected, or could not be read, is read again.
 pub(crate) const KEY_AGAIN: Duration = Duration::from_secs(60);
 
-/// Maximum length of a key, in bytes. Long-lived keys have about 100, signed tokens a few thousand.
+/// Maximum length of a key, in bytes. Long-lived keys have about 100 bytes, signed tokens a few thousand.
 pub(crate) const MAX_KEY: usize = 8 * 1024;
 
-/// Maximum wait that a provider can ask for; longer ones are capped.
+/// Maximum wait that a provider can ask for; longer waits are capped.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Maximum number of tokens of a kind in one call: more than ten times the largest context window.
+/// Maximum number of tokens of one kind in one call: more than ten times the largest context window.
 pub(crate) const MAX_FIGURE: u64 = 100_000_000;
 
 /// Maximum nesting depth of a tool's input. JSON parsers stop at 128.
@@ -55,7 +56,7 @@ pub(crate) const MAX_DEPTH: usize = 100;
 pub struct HttpLimits {
     /// Maximum time to establish a connection: name resolution, handshake and TLS.
     pub connect: Duration,
-    /// Maximum time until the first bytes arrive, and between later ones.
+    /// Maximum time until the first bytes arrive, and between later bytes.
     pub idle: Duration,
     /// Maximum size of an event, in bytes.
     pub event: usize,

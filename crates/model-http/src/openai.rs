@@ -17,7 +17,7 @@ const DONE: &str = "[DONE]";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenAiDialect {
-    /// OpenAI's own server has a different name for the output limit.
+    /// Whether this is OpenAI's own server, which has a different name for the output limit.
     own: bool,
 }
 
@@ -66,7 +66,7 @@ impl Stream for GatheredAnswer {
     }
 
     /// Returns the answer. A stream without `[DONE]` is complete if it has a finish reason, because not every server
-    /// sends `[DONE]`. In that case at most the usage is missing, and it is marked as doubtful.
+    /// sends `[DONE]`. In that case only the usage may be missing, and the usage is then marked as doubtful.
     fn end(self) -> Result<Reply, ProviderTrouble> {
         self.reply()
     }

@@ -56,14 +56,15 @@ impl Provider {
     }
 }
 
-/// The format of a request and its answer. OpenAI has two.
+/// The format of a request and its answer. OpenAI has two formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireFormat {
     Messages,
     ChatCompletions,
     Responses,
     GenerateContent {
-        /// Index of the answer's message in its conversation. The IDs of the answer's calls are made from it.
+        /// Index of the answer's message in its conversation. The IDs of the answer's calls are derived from this
+        /// index.
         message: usize,
     },
 }

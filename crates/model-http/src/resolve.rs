@@ -45,7 +45,7 @@ fn allowed(
     if left.is_empty() { Err(NotAllowed) } else { Ok(left) }
 }
 
-/// A name resolves only to addresses that are not allowed.
+/// The error for a name that resolves only to addresses that are not allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("the host's name resolves only to addresses that are not allowed")]
 pub(crate) struct NotAllowed;

@@ -1,7 +1,7 @@
 //! OpenAI's Responses API: reads its answers, and converts its items to blocks of the Messages API and back.
 //!
-//! bethink's own calls do not use it. Reasoning and items of unknown kinds become blocks with the item's own bytes, so that
-//! nothing is lost.
+//! bethink's own calls do not use this API. Reasoning and items of unknown kinds become blocks with the item's own
+//! bytes, so that nothing is lost.
 
 mod item;
 mod stream;

@@ -23,7 +23,7 @@ pub struct Tee {
     unread: Vec<Bytes>,
     unread_bytes: usize,
     taken: usize,
-    /// The answer is too long or unreadable, so it is no longer collected.
+    /// Whether the answer is too long or unreadable, so that it is no longer collected.
     given_up: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct ReadAnswer {
     /// The complete answer; `None` if it is incomplete or unreadable.
     pub reply: Option<Reply>,
     pub partial: PartialReply,
-    /// The answer is a stream without an end event.
+    /// Whether the answer is a stream without an end event.
     pub lacks_end: bool,
 }
 
@@ -117,7 +117,7 @@ fn reader<D: AnswerFormat + 'static>(
     }
 }
 
-/// An answer that is not streamed. HTTP shows whether it is complete.
+/// An answer that is not streamed. HTTP itself shows whether such an answer is complete.
 #[derive(Debug)]
 struct WholeReader<D> {
     dialect: D,
@@ -152,7 +152,7 @@ struct Streamed<D: AnswerFormat> {
     stream: D::Stream,
     decoder: Decoder,
     end: End,
-    /// All events so far could be read. After an unreadable event, the reader only looks for the end event.
+    /// Whether all events so far could be read. After an unreadable event, the reader only looks for the end event.
     readable: bool,
 }
 

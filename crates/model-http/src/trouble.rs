@@ -89,7 +89,7 @@ fn has_source<T: std::error::Error + 'static>(error: &reqwest::Error) -> bool {
     sources(error).any(<dyn std::error::Error>::is::<T>)
 }
 
-/// Returns the root cause. The errors above it repeat it and add a URL.
+/// Returns the root cause. The errors that wrap it repeat its text and add a URL.
 fn deepest(error: &reqwest::Error) -> String {
     sources(error).last().map_or_else(|| "unknown reason".to_owned(), ToString::to_string)
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::MAX_FIGURE;
 
-/// The figures received for one call. They only increase, so the largest one is kept.
+/// The figures received for one call. Figures only increase, so the largest value of each is kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UsageTally {
     input: Option<u64>,
@@ -18,7 +18,7 @@ pub(crate) struct UsageTally {
     doubtful: bool,
 }
 
-/// The members are parsed separately, so that an invalid figure does not affect the others.
+/// The members are parsed separately, so that an invalid figure does not affect the other figures.
 #[derive(Deserialize)]
 struct AnthropicUsage {
     input_tokens: Option<Box<RawValue>>,
@@ -80,7 +80,7 @@ impl UsageTally {
         self.take_with_cached(input_tokens, output_tokens, input_tokens_details.as_deref());
     }
 
-    /// Adds a `usageMetadata` of Gemini, where the prompt's figure includes cached tokens, and figures of 0 are left out.
+    /// Adds a Gemini `usageMetadata`. Its figure for the prompt includes cached tokens, and figures of 0 are left out.
     pub(crate) fn take_gemini(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<GeminiUsage>(usage) else { return };
         let mut sum = |figures: [Option<Box<RawValue>>; 2]| {
@@ -97,7 +97,7 @@ impl UsageTally {
         self.take_prompt(prompt);
     }
 
-    /// Adds figures of OpenAI, where the prompt's figure includes cached tokens.
+    /// Adds OpenAI's figures. The figure for the prompt includes cached tokens.
     fn take_with_cached(
         &mut self,
         prompt_tokens: Option<Box<RawValue>>,
@@ -112,7 +112,7 @@ impl UsageTally {
         self.take_prompt(prompt);
     }
 
-    /// Adds the figure of a prompt, which includes the cached tokens.
+    /// Adds the figure for the prompt, which includes the cached tokens.
     fn take_prompt(&mut self, prompt: Option<u64>) {
         if let Some(prompt) = prompt {
             let read = self.read.unwrap_or(0);
@@ -131,8 +131,8 @@ impl UsageTally {
         read
     }
 
-    /// Returns the bounded figures, and whether they are doubtful: one was missing or implausible, or the prompt had no
-    /// tokens.
+    /// Returns the bounded figures, and whether they are doubtful: a figure was missing or implausible, or the prompt
+    /// had no tokens.
     pub(crate) fn end(self) -> (TokenUsage, bool) {
         let usage = TokenUsage {
             input_tokens: self.input.unwrap_or(0),

@@ -86,7 +86,8 @@ fn fits(sign: &Sign, said: &ProviderMessage<'_>, text: &str) -> Option<Figures> 
     }
 }
 
-/// Looks for a code in `kind` and `code`, and a distinctive one also in the text, because some gateways forward only that.
+/// Looks for an error code in `kind` and `code`. A distinctive code is also looked for in the text, because some
+/// gateways forward only the text.
 fn has_code(said: &ProviderMessage<'_>, text: &str, code: &str) -> bool {
     let named = [said.kind, said.code].into_iter().flatten();
     let mut named = named.map(str::trim);

@@ -1,5 +1,5 @@
-//! The parts of a client's own requests that bethink's requests repeat byte for byte, to find their prefix in the
-//! provider's cache.
+//! The parts of a client's own requests that bethink's requests repeat byte for byte, so that the provider finds the
+//! prefix in its cache.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use bethink_transcript::prompt::whole_messages;
 use bethink_transcript::{PromptMessage, Seq};
 use bytes::Bytes;
 
-/// The parts of a client's request that a prompt does not have.
+/// The parts of a client's request that are not part of a prompt.
 #[derive(Clone, Debug, Default)]
 pub struct ClientForm {
     /// JSON object of the request's other members, such as `thinking`; empty for none.
     pub parameters: Bytes,
-    /// The header `anthropic-beta`; empty for none.
+    /// Value of the `anthropic-beta` header; empty for none.
     pub betas: String,
     /// Messages as the client sent them, breakpoints included.
     pub messages: BTreeMap<Seq, ClientMessage>,
@@ -22,12 +22,12 @@ pub struct ClientForm {
 #[derive(Clone, Debug)]
 pub struct ClientMessage {
     pub json: Bytes,
-    /// Number of its blocks. A prompt that shows fewer of them does not show the client's message.
+    /// Number of blocks in the message. A prompt that shows fewer blocks does not show the client's message.
     pub blocks: usize,
 }
 
 impl ClientForm {
-    /// Returns the client's messages that a message of a prompt consists of; `None` if anything differs from them.
+    /// Returns the client's messages that a prompt's message consists of; `None` if it differs from them in any way.
     pub fn own(&self, message: &PromptMessage) -> Option<Vec<&Bytes>> {
         if self.messages.is_empty() {
             return None;

@@ -14,7 +14,7 @@ pub struct ModelError {
     pub status: Option<u16>,
     /// The provider's text as one line of bounded length, without control characters or keys.
     pub message: String,
-    /// How long the provider asked to wait.
+    /// How long the provider asked the client to wait.
     pub retry_after: Option<Duration>,
     /// The provider's id of the request, which the provider's support may ask for.
     pub request_id: Option<String>,
@@ -57,14 +57,14 @@ impl Figures {
     }
 }
 
-/// Whether a retry can help.
+/// Whether a retry can help, and what kind of retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// The same request, after a wait.
+    /// The same request may succeed after a wait.
     Same,
-    /// Only a changed request.
+    /// Only a changed request can succeed.
     Changed,
-    /// Not until a person has changed something.
+    /// No request can succeed until a person has changed something.
     Never,
 }
 

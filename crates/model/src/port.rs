@@ -1,4 +1,4 @@
-//! The port: one call to one model.
+//! The port through which one call is made to one model.
 
 use std::fmt;
 use std::future::Future;
@@ -19,6 +19,6 @@ pub trait Model: Send + Sync + fmt::Debug {
     /// Makes one call; the adapter never retries.
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a>;
 
-    /// Asks the provider to count the prompt's tokens; `None` if it cannot.
+    /// Asks the provider to count the prompt's tokens; `None` if the provider cannot count them.
     fn count<'a>(&'a self, request: &'a ModelRequest) -> Counted<'a>;
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use bethink_transcript::TokenUsage;
 
-/// Maximum number of tokens of a kind in one call; larger figures are wrong.
+/// Maximum number of tokens of one kind in one call; larger figures must be wrong.
 const MOST_TOKENS: u64 = 1 << 40;
 /// One dollar per million tokens is a thousand nano-dollars per token.
 const NANO_PER_TOKEN: f64 = 1_000.0;
@@ -29,7 +29,7 @@ pub struct Given {
     pub output: f64,
 }
 
-/// Configured prices, and the models they are for.
+/// Configured prices, and the name of the small model.
 #[derive(Clone, Debug, Default)]
 pub struct Prices {
     /// Prices of every model except the small one.
@@ -68,8 +68,9 @@ impl Price {
 }
 
 impl Given {
-    /// Returns the configured price, or else the one in the table. Cached input is priced like Anthropic's: reading costs
-    /// a tenth, writing a quarter more.
+    /// Returns the configured price, or else the one in the table. A configured price also sets the prices of cached
+    /// input, in the same proportions as Anthropic's: reading costs a tenth of the input price, and writing a quarter
+    /// more.
     fn over(self, known: Option<Price>) -> Option<Price> {
         let (input, output) = (nano(self.input), nano(self.output));
         if input == 0 && output == 0 {
@@ -93,7 +94,8 @@ fn nano(dollars: f64) -> u64 {
     (dollars * NANO_PER_TOKEN).round() as u64
 }
 
-/// Families of models. A comment does not parse as a row, because no prices follow its first word.
+/// The prices of model families. A comment in the file does not parse as a row, because its first word is not followed
+/// by prices.
 static TABLE: LazyLock<Vec<(&str, Price)>> =
     LazyLock::new(|| include_str!("price/prices.txt").lines().filter_map(row).collect());
 
@@ -105,8 +107,8 @@ fn row(line: &'static str) -> Option<(&'static str, Price)> {
     Some((name, Price { input, output, cache_read, cache_write }))
 }
 
-/// Returns the price of the longest family name that matches the model's name, up to an optional date. A newer model of
-/// a family, such as one with a higher number, has an unknown price.
+/// Returns the price of the longest family name that matches the model's name, up to an optional date. The price of a
+/// newer model of the family, such as a model with a higher number, is unknown.
 fn known(model: &str) -> Option<Price> {
     let fits = TABLE.iter().filter(|(name, _)| model.strip_prefix(name).is_some_and(is_version));
     fits.max_by_key(|(name, _)| name.len()).map(|(_, price)| *price)

@@ -1,8 +1,8 @@
 //! Decides which request, if any, follows a failed call or an incomplete answer.
 //!
-//! Each answer has its own deterministic state machine. It counts its steps, so no series of errors leads to more than
-//! [`MAX_CALLS`] calls. Every change after an error makes the request smaller, so a rejected request is never sent again. Only
-//! after a temporary failure is the same request retried.
+//! Each answer has its own deterministic state machine. The state machine counts its steps, so no series of errors
+//! leads to more than [`MAX_CALLS`] calls. Every change after an error makes the request smaller, so a rejected request
+//! is never sent again. Only after a temporary failure is the same request retried.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub const MAX_DROPS: u32 = 3;
 pub const MAX_CONTINUATIONS: u32 = 3;
 /// Maximum number of times that the same request is retried after temporary failures.
 pub const MAX_REPEATS: u32 = 3;
-/// Maximum number of times that the output limit is lowered: some servers only give a lower bound for the prompt's
+/// Maximum number of times that the output limit is lowered: some servers report only a lower bound for the prompt's
 /// size.
 const MAX_LOWERED: u32 = 2;
 /// Maximum number of calls for one answer: the first, the retries, and every possible change. The 3 at the end are for leaving
@@ -82,7 +82,7 @@ impl Recovery {
         Self { max_output, tail, ..Self::default() }
     }
 
-    /// Returns how many messages at the end the request must keep. Grows with every continuation.
+    /// Returns how many messages at its end the request must keep. The number grows with every continuation.
     pub fn tail(&self) -> usize {
         self.tail
     }

@@ -5,7 +5,7 @@ use bethink_transcript::{Block, BlockKind, TokenUsage, ToolUseId};
 /// A complete answer. An answer that was cut off in transfer is an error, not a reply.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// The provider's id of the message.
+    /// The ID that the provider gave to the message.
     pub id: String,
     /// The model that answered, as the provider names it.
     pub model: String,
@@ -13,8 +13,8 @@ pub struct Reply {
     pub content: Vec<Block>,
     pub stop: Stop,
     pub usage: TokenUsage,
-    /// Some figures in the answer were missing, negative or implausible. Those in `usage` are bounded, but must not
-    /// correct estimates.
+    /// Whether some figures in the answer were missing, negative or implausible. If so, the figures in `usage` are
+    /// bounded, but must not be used to correct estimates.
     pub usage_doubtful: bool,
 }
 
@@ -50,7 +50,7 @@ pub enum Stop {
     Other(String),
 }
 
-/// The reasons with their names in the Messages API.
+/// The reasons, with their names in the Messages API.
 const NAMES: [(Stop, &str); 7] = [
     (Stop::EndTurn, "end_turn"),
     (Stop::MaxTokens, "max_tokens"),

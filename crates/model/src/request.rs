@@ -15,15 +15,15 @@ use crate::client_form::ClientForm;
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
     pub model: String,
-    /// JSON array of text blocks, cache breakpoints included, or JSON string; `[]` for none.
+    /// System prompt as a JSON array of text blocks, including cache breakpoints, or as a JSON string; `[]` for none.
     pub system: Bytes,
-    /// JSON array of tool definitions in the shape of the Messages API; `[]` for none.
+    /// JSON array of tool definitions in the format of the Messages API; `[]` for none.
     pub tools: Bytes,
     pub prompt: ValidPrompt,
     /// Blocks of the prompt with a cache breakpoint.
     pub marks: Vec<CacheMark>,
     pub max_tokens: u64,
-    /// The form of the client's own requests, if this request should find their prefix in the cache.
+    /// The form of the client's own requests, if this request should use their prefix in the provider's cache.
     pub form: Arc<ClientForm>,
 }
 
@@ -49,8 +49,8 @@ impl ModelRequest {
         self.system.len() + self.tools.len() + messages
     }
 
-    /// Returns the request with more messages appended; a message with the same role as the last one is joined to it.
-    /// Existing messages keep their bytes and breakpoints. White space at the end of a final assistant message is
+    /// Returns the request with more messages appended; a message with the same role as the last message is joined to
+    /// it. Existing messages keep their bytes and breakpoints. White space at the end of a final assistant message is
     /// removed, because providers reject it.
     pub fn followed_by(
         &self,
@@ -67,16 +67,16 @@ impl ModelRequest {
         Ok(ModelRequest { prompt: ValidPrompt::check(messages)?, ..self.clone() })
     }
 
-    /// Returns the position after the last message, where more is appended.
+    /// Returns the position after the last message, at which further messages are appended.
     pub fn end(&self) -> Seq {
         let last = self.prompt.messages().last().and_then(|message| message.blocks.last());
         last.map_or(Seq::ZERO, |block| block.origin.seq())
     }
 }
 
-/// Returns a model's answer as a message of the next request. Blocks keep their bytes, as signed thinking requires; only
-/// half surrogate pairs outside of thinking are replaced. Blank blocks, tool results and trailing thinking are left out,
-/// because providers reject them.
+/// Returns a model's answer as a message of the next request. Blocks keep their bytes, as signed thinking requires;
+/// only unpaired surrogates outside thinking are replaced. Blank blocks, tool results and trailing thinking are left
+/// out, because providers reject them.
 pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) -> PromptMessage {
     let blocks = content.into_iter().filter(|b| !matches!(b.kind, BlockKind::ToolResult { .. }));
     let blocks = blocks.map(|block| {

@@ -7,7 +7,7 @@ use bethink_transcript::{
 
 use crate::request::{ModelRequest, about_tokens};
 
-/// One in this many rounds is dropped if an error does not say how far the prompt exceeds the limit: 20%.
+/// If an error does not say how far the prompt exceeds the limit, one in this many rounds is dropped (20%).
 const ROUNDS_PER_DROP: usize = 5;
 /// Replaces dropped rounds if the prompt would otherwise begin with an assistant message.
 pub const MARKER: &str =
@@ -17,8 +17,8 @@ const IMAGE: &str = "[image]";
 const DOCUMENT: &str = "[document]";
 
 /// Drops the oldest API rounds: enough to save `gap` tokens, or one in five if `gap` is unknown. At least one round is
-/// dropped and at least one stays. The last `tail` messages (the instruction and what follows it) and the summary at the
-/// beginning of a compacted session always stay. `None` if nothing can be dropped.
+/// dropped and at least one stays. The last `tail` messages (the instruction and what follows it), and the summary at
+/// the beginning of a compacted session, are always kept. `None` if nothing can be dropped.
 pub fn drop_rounds(request: &ModelRequest, tail: usize, gap: Option<u64>) -> Option<ModelRequest> {
     let messages = request.prompt.messages();
     let session = messages.get(..messages.len().saturating_sub(tail))?;
@@ -52,8 +52,8 @@ fn rounds(messages: &[PromptMessage]) -> usize {
     messages.iter().filter(|message| message.role == Role::Assistant).count()
 }
 
-/// Returns the request from message `at` on, with the summary of an even earlier part before it. The marker of a
-/// previous cut is dropped.
+/// Returns the request from message `at` on, preceded by the summary of an even earlier part, if there is one. The
+/// marker from a previous cut is dropped.
 fn cut(request: &ModelRequest, at: usize) -> Option<ModelRequest> {
     let all = request.prompt.messages();
     let mut messages = all.get(at..)?.to_vec();
@@ -79,8 +79,8 @@ fn cut(request: &ModelRequest, at: usize) -> Option<ModelRequest> {
     Some(ModelRequest { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
 }
 
-/// Returns the summary at the beginning of the prompt. It must stay, because the messages that it covers are not in the
-/// prompt.
+/// Returns the summary at the beginning of the prompt. The summary must be kept, because the messages that it covers
+/// are not in the prompt.
 fn summary(first: &PromptMessage) -> &[PromptBlock] {
     let marker = json::text_block(MARKER);
     let ours = |block: &PromptBlock| {
@@ -128,7 +128,7 @@ fn in_words(block: &PromptBlock) -> Option<PromptBlock> {
     }
 }
 
-/// Removes thinking. A message with nothing else is removed too, and its neighbors are joined.
+/// Removes thinking. A message that contains nothing else is removed too, and the messages around it are joined.
 pub fn strip_thinking(request: &ModelRequest) -> Option<ModelRequest> {
     let mut messages: Vec<PromptMessage> = Vec::new();
     let mut marks = Vec::new();

@@ -17,7 +17,7 @@ use crate::client::{RECALLS_AT_ONCE, SUMMARIES_AT_ONCE};
 use crate::purpose::{Errand, Purpose, deadline};
 use crate::service::ModelService;
 
-/// Token budget of an errand with its retries, as a multiple of its prompt and output limit.
+/// Token budget of an errand, including its retries, as a multiple of the size of its prompt plus its output limit.
 const TOKENS_OF_PROMPTS: u64 = 12;
 /// Budget of an errand, in micro-dollars. The most expensive prompt of a million tokens costs less.
 const COST: u64 = 20_000_000;
@@ -75,7 +75,7 @@ impl ModelService {
         ErrandOutcome { ended, tried }
     }
 
-    /// Asks the provider to count the tokens of a request; `None` if it cannot.
+    /// Asks the provider to count the tokens of a request; `None` if the provider cannot count them.
     pub async fn count(&self, request: &ModelRequest) -> Result<Option<u64>, ModelError> {
         let desk = &self.client;
         let Some(model) = &desk.model else {

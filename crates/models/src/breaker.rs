@@ -14,19 +14,19 @@ use tokio::time::Instant;
 
 /// How many errands in a row must fail before the provider is paused.
 const FAILURES: u32 = 3;
-/// The first pause; doubled after each failed trial.
+/// Length of the first pause. It is doubled after each failed trial.
 const REST: Duration = Duration::from_secs(60);
 const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
-/// The pause if only a person can fix the problem. Short, so that a renewed key is noticed soon.
+/// Length of the pause if only a person can fix the problem. It is short, so that a renewed key is noticed soon.
 const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
-/// Maximum number of counts, each of a session and a purpose. If there are more, all are dropped.
+/// Maximum number of failure counts, each for a session and a purpose. If there are more, all are dropped.
 const REMEMBERED: usize = 1_024;
 
 /// Lets errands through while the provider responds, and after a pause one trial at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     state: Mutex<BreakerState>,
-    /// A client's own model is called, so the settings in [model] do not matter.
+    /// Whether a client's own model is called, so that the settings in [model] do not matter.
     is_of_client: bool,
 }
 
@@ -35,7 +35,7 @@ struct BreakerState {
     failures: u32,
     rest: Duration,
     until: Option<Instant>,
-    /// A trial is under way.
+    /// Whether a trial is running.
     trial: bool,
     why: String,
     /// What a person can do about the failures.
@@ -152,7 +152,7 @@ impl BreakerState {
     }
 }
 
-/// What happens next if a person can do nothing: while the model is paused, and before that.
+/// What happens next if a person can do nothing: while the model is paused, and before it is paused.
 const WAIT: &str = "until then, bethink works without the model";
 const RETRY: &str = "bethink tries again with the next call";
 
@@ -162,9 +162,9 @@ enum Blame {
     /// The provider works, but rejects this request.
     Request,
     Provider,
-    /// A person has to fix it: the key, the account or the model's name is wrong.
+    /// A person has to fix the problem: the key, the account or the model's name is wrong.
     Person,
-    /// The call was not made, or a redirect answered it, which is not followed.
+    /// The call was not made, or the answer was a redirect, which is not followed.
     Nobody,
 }
 
@@ -224,7 +224,7 @@ impl Strikes {
         *strikes.entry((session, purpose)).or_default() += 1;
     }
 
-    /// Returns why the model is no longer asked automatically; `None` if it still is.
+    /// Returns why the model is no longer asked automatically; `None` if it is still asked.
     pub(crate) fn out(&self, session: Option<SessionId>, purpose: Purpose) -> Option<String> {
         let strikes = locked(&self.0);
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);

@@ -105,7 +105,7 @@ impl Host for Caller<'_> {
     }
 }
 
-/// An entry of the ledger. An interrupted call is recorded too, because it may have cost money.
+/// An entry in the ledger. An interrupted call is recorded too, because it may have cost money.
 struct LedgerEntry<'a> {
     models: &'a ModelService,
     begun: Instant,

@@ -10,13 +10,15 @@ use tokio::sync::Semaphore;
 
 use crate::breaker::{Breaker, Strikes};
 
-/// Maximum number of concurrent notes updates. They are in the background, and a local server has few slots.
+/// Maximum number of concurrent notes updates. These run in the background, and a local server has few slots.
 const NOTES_AT_ONCE: usize = 2;
-/// Maximum number of concurrent summaries. A client waits for each, so further ones use the embedded strategy at once.
+/// Maximum number of concurrent summaries. A client waits for each summary, so further summaries use the embedded
+/// strategy at once.
 pub(crate) const SUMMARIES_AT_ONCE: usize = 8;
-/// Maximum number of concurrent extractions and dreams. Separate from notes, which a compaction may wait for.
+/// Maximum number of concurrent extractions and dreams. This limit is separate from that for notes, because a
+/// compaction may wait for notes.
 const EXTRACTIONS_AT_ONCE: usize = 2;
-/// Maximum number of concurrent recalls; further ones use the embedded strategy.
+/// Maximum number of concurrent recalls; further recalls use the embedded strategy.
 pub(crate) const RECALLS_AT_ONCE: usize = 4;
 
 /// The model that a client calls through bethink, with the server and the credential of the client's current request.
@@ -26,7 +28,7 @@ pub struct ClientModel {
     pub(crate) model: Arc<dyn Model>,
     /// The model's name in the client's request.
     pub name: String,
-    /// A breaker of its own, because failures with the client's credential must not pause other calls.
+    /// A separate breaker, because failures with the client's credential must not pause other calls.
     pub(crate) breaker: Arc<Breaker>,
 }
 

@@ -15,8 +15,9 @@ const MAX_MODEL_NAME: usize = 200;
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
 
 impl ModelService {
-    /// Adds a call to the day's total, and writes it as a row, which is durable when this returns. The row is written
-    /// even if the caller is dropped. If it cannot be written, the error is logged and the call stays in the total.
+    /// Adds a call to the day's total, and writes it as a row. The row is durable when this function returns. It is
+    /// written even if the caller's future is dropped. If it cannot be written, the error is logged and the call stays
+    /// in the total.
     pub async fn enter_call(&self, call: ModelCall) {
         let call = ModelCall { provider: plain(&call.provider), model: plain(&call.model), ..call };
         self.ledger.add(&call, self.cx.now());
@@ -126,7 +127,7 @@ fn count(call: &ModelCall) {
         .increment(call.cost.unwrap_or(0));
 }
 
-/// Returns a name without control characters, with bounded length. It may come from a client.
+/// Returns a name without control characters, with bounded length. The name may come from a client.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(MAX_MODEL_NAME).collect()
 }

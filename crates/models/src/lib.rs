@@ -1,4 +1,4 @@
-//! The daemon's only way to call a model for its own purposes, and the ledger of the costs.
+//! The only part of the daemon that calls models for bethink's own purposes, and the ledger of the costs.
 //!
 //! Checks whether a model may be called (settings, budgets, breakers), publishes an event for each step, and records
 //! each call. Callers decide what to ask, and what to do without an answer.

@@ -31,7 +31,7 @@ pub struct Errand<'a> {
     pub request: &'a ModelRequest,
     pub tools: &'a [&'a dyn Tool],
     pub turns: u32,
-    /// Calls the client's own model instead of the configured one.
+    /// The client's own model, which is called instead of the configured model.
     pub client: Option<&'a ClientModel>,
 }
 

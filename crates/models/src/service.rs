@@ -10,7 +10,7 @@ use crate::client::ModelClient;
 use crate::purpose::Purpose;
 use crate::spent::Ledger;
 
-/// The model name of a session whose client gave none.
+/// The model name of a session whose client did not give one.
 pub const UNNAMED_MODEL: &str = "unknown";
 
 /// Calls models, and keeps the ledger of their costs. Clones share the same state.
@@ -36,13 +36,13 @@ impl ModelService {
         Ok(Self { cx, client: Arc::new(client), ledger })
     }
 
-    /// Returns why the configured model cannot be used; `None` if it can, or if none is configured.
+    /// Returns why the configured model cannot be used; `None` if it can be used, or if no model is configured.
     pub fn fault(&self) -> Option<&str> {
         self.client.fault.as_deref()
     }
 
-    /// Returns why the embedded strategies are used for now, as text for a person; `None` if the model is used, or if none is
-    /// configured.
+    /// Returns why the embedded strategies are used for now, as text for a person; `None` if the model is used, or if
+    /// no model is configured.
     pub fn notice(&self) -> Option<String> {
         self.client.fault.clone().or_else(|| self.client.rests())
     }
@@ -80,7 +80,7 @@ impl ModelService {
         names.into_iter().find(named).map(str::to_owned)
     }
 
-    /// Returns why a model is not called automatically; `None` if it is. A person can still request a call.
+    /// Returns why a model is not called automatically; `None` if it is called. A person can still request a call.
     pub fn model_rests(
         &self,
         session: impl Into<Option<SessionId>>,

@@ -55,8 +55,8 @@ impl Ledger {
         Ok(Self(Mutex::new(SpentDay { number, spent })))
     }
 
-    /// Returns the usage on the day of `now`. If the clock is set back, the later day stays, so that a budget cannot be
-    /// used twice.
+    /// Returns the usage on the day of `now`. If the clock is set back, the later day's usage still counts, so that a
+    /// budget cannot be used twice.
     pub(crate) fn spent(&self, now: UnixMicros) -> Spent {
         let mut day = locked(&self.0);
         if day_of(now) > day.number {

@@ -9,7 +9,7 @@ use bethink_model_http::{Base, KeySource, Provider};
 use crate::service::ModelService;
 
 impl ModelService {
-    /// Returns the settings in effect and their problems. Contacts no server and runs no command.
+    /// Returns the settings that are in effect, and the problems with them. Contacts no server and runs no command.
     pub fn model_state(&self) -> api::ModelState {
         let settings = &self.cx.settings().model;
         let mut state = state_of(settings, &self.prices(), &|name| {

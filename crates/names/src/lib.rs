@@ -1,22 +1,22 @@
 //! Finds names in text: paths, files, symbols, flags, error codes.
 //!
-//! The scanner is written by hand, for speed, because it reads every message: one pass over the bytes, and a closer
-//! look at the few runs with a capital, dot, slash, dash or underscore inside.
+//! The scanner reads every message, so it is written by hand for speed: it makes one pass over the bytes, and looks
+//! more closely only at the few runs that contain a capital, dot, slash, dash or underscore.
 
 pub mod words;
 
 use crate::words::{CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, is_blob, is_spaceless};
 
-/// Minimum length of a name, in bytes; shorter ones occur by chance.
+/// Minimum length of a name, in bytes; shorter names occur by chance.
 pub const MIN_NAME_BYTES: usize = 5;
 
-/// Maximum length of a run of name characters, in bytes; a longer one is data.
+/// Maximum length of a run of name characters, in bytes; a longer run is data.
 const MAX_RUN_BYTES: usize = 1024;
 
 const DOT: u8 = 64;
 const JOINT: u8 = 128;
 
-/// The classes of bytes in words, and those of the dot, `/` and `-`.
+/// The class of each byte: the classes for words, and classes for `.`, `/` and `-`.
 const RUN: [u8; 256] = {
     let mut table = CLASS;
     table[b'.' as usize] = DOT;
@@ -78,7 +78,7 @@ pub fn last_part(name: &str) -> &str {
     part
 }
 
-/// Returns whether a part would not be a name by itself, such as `entire` in `cmd/entire`.
+/// Returns whether a path component would not be a name by itself, such as `entire` in `cmd/entire`.
 pub fn is_plain(part: &str) -> bool {
     part.bytes().all(|byte| byte.is_ascii_lowercase())
 }
@@ -98,8 +98,8 @@ fn may_be_name(classes: u8) -> bool {
         || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)
 }
 
-/// Returns whether the run starts with the letter of an escape, as in quoted code: `"\n\tshort_id"`. A backslash
-/// between letters separates the components of a path.
+/// Returns whether the run starts with the letter of an escape sequence, as in quoted code: `"
+/// \tshort_id"`. A backslash between letters separates the components of a path.
 fn ends_escape(bytes: &[u8], start: usize) -> bool {
     let is_escape = |at: usize| bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b't' | b'r');
     if start == 0 || !is_escape(start) {
@@ -251,8 +251,8 @@ fn is_snake(word: &str) -> bool {
     inner.contains('_') && inner.starts_with(|c: char| c.is_alphabetic()) && !is_data(word)
 }
 
-/// Returns whether the word is an error code such as `E0308`, `HTTP404`, `TS2345`: one to four capitals, then three
-/// digits or more.
+/// Returns whether the word is an error code such as `E0308`, `HTTP404`, `TS2345`: one to four capitals, followed by
+/// three or more digits.
 fn is_error_code(word: &[u8]) -> bool {
     let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
     let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();

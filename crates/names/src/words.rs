@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Maximum length of a word, in bytes. A longer one is encoded data or a minified file.
+/// Maximum length of a word, in bytes. A longer word is encoded data or part of a minified file.
 pub const MAX_WORD_BYTES: usize = 64;
 
 /// Minimum length of a word that may be encoded data, in bytes.
@@ -81,7 +81,7 @@ fn word_end(text: &str, start: usize) -> (usize, u8) {
     if next != WIDE { (at, classes) } else { wide_word_end(text, start, at, classes) }
 }
 
-/// Does the same as [`word_end`] for a word with non-ASCII letters, the first of which is at `at`.
+/// Like [`word_end`], but for a word with non-ASCII letters, the first of which is at position `at`.
 fn wide_word_end(text: &str, start: usize, mut at: usize, mut classes: u8) -> (usize, u8) {
     let spaceless = text[start..].chars().next().is_some_and(is_spaceless);
     for c in text[at..].chars() {

@@ -1,4 +1,4 @@
-//! Notes by a model: a fork of the session that may edit exactly the notes file, and nothing else.
+//! Updates notes with a model: a fork of the session that may edit the notes file and nothing else.
 //!
 //! The fork edits a copy in memory. The result is merged with the file like any draft, so a person's lines stay,
 //! including those written while the model was working.
@@ -23,9 +23,9 @@ use crate::service::NotesService;
 const TURNS: u32 = 4;
 
 impl NotesService {
-    /// Returns the notes as edited by a model, and the newest message that it saw. `None` if no model was asked or none
-    /// answered: then the embedded strategy is used. After one failure, notes that a model wrote earlier stay, and the
-    /// next update tries again.
+    /// Returns the notes as edited by a model, and the newest message that it saw. `None` if no model was asked or the
+    /// model did not answer. The embedded strategy is used in that case. After a single failure, notes that a model
+    /// wrote earlier are kept, and the next update tries again.
     pub(crate) async fn edit_by_model(
         &self,
         session: &SessionRecord,

@@ -13,7 +13,7 @@ use bethink_transcript::SessionId;
 
 use crate::service::NotesService;
 
-/// Maximum size of notes, in bytes: four times the largest text that a person pasted in the recorded sessions.
+/// Maximum size of notes, in bytes: four times the largest text that a person pasted in the sessions we recorded.
 pub const MAX_NOTES_BYTES: u64 = 4 << 20;
 
 /// A session's notes in the database and in the file.
@@ -43,14 +43,14 @@ impl StoredNotes {
 }
 
 impl NotesService {
-    /// Reads row and file while no update writes them.
+    /// Reads the row and the file while no update is writing them.
     pub(crate) async fn stored_notes(&self, id: SessionId) -> Result<StoredNotes> {
         let _writing = self.inner.writing.lock().await;
         self.stored_notes_locked(id).await
     }
 
-    /// Reads row and file; the caller holds the lock `writing`. Writes the file first, if a daemon was killed before
-    /// it did.
+    /// Reads the row and the file. The caller must hold the lock `writing`. If a daemon was killed before it wrote the
+    /// file, the file is written first.
     pub(crate) async fn stored_notes_locked(&self, id: SessionId) -> Result<StoredNotes> {
         // The session may have been deleted meanwhile.
         let row = if_found(self.cx.store().notes(id).await)?.flatten();
@@ -78,7 +78,8 @@ impl NotesService {
         blocking(work).await.inspect_err(|error| self.cx.storage().suspect(error))
     }
 
-    /// Removes the file. Called before the session is removed, so that a crash leaves no notes of a deleted session.
+    /// Removes the file. This is called before the session is removed, so that a crash leaves no notes of a deleted
+    /// session behind.
     pub(crate) async fn remove_notes_file(&self, id: SessionId) -> Result<()> {
         let path = self.notes_path(id);
         blocking(move || match std::fs::remove_file(&path) {
@@ -95,8 +96,8 @@ fn is_unwritten(row: &NotesRecord, stored: &StoredNotes) -> bool {
     found == row.replaced && found != hash(&row.text)
 }
 
-/// Reads the file. A file that is not UTF-8 is moved aside unchanged and counts as missing; one that is too large is an
-/// error and stays.
+/// Reads the file. A file that is not UTF-8 is moved aside unchanged and counts as missing; a file that is too large is
+/// an error, and stays where it is.
 fn read(path: &Path) -> Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,

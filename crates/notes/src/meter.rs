@@ -1,4 +1,4 @@
-//! Counts how much a session has grown since its notes were written.
+//! Measures how much a session has grown since its notes were written.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -15,7 +15,7 @@ pub(crate) struct Meter(Mutex<MeterState>);
 #[derive(Debug, Default)]
 pub(crate) struct MeterState {
     pub(crate) growth: Growth,
-    /// The newest message that is counted or that the notes cover.
+    /// The newest message that has been counted or that the notes cover.
     through: Seq,
 }
 
@@ -26,8 +26,8 @@ impl Meter {
         locked(&self.0)
     }
 
-    /// Starts counting from the newest message that the notes cover. Without notes, starts from the last compaction and
-    /// the tokens that it measured.
+    /// Starts counting from the newest message that the notes cover. Without notes, starts from the last compaction,
+    /// and from the number of tokens that it measured.
     pub(crate) fn begin(&self, notes: Option<&NotesRecord>, compaction: Option<&CompactionRecord>) {
         *self.state() = match (notes, compaction) {
             (Some(notes), _) => MeterState {
@@ -42,7 +42,7 @@ impl Meter {
         };
     }
 
-    /// Counts the messages that have not been counted.
+    /// Counts the messages that have not been counted yet.
     pub(crate) fn observe(&self, history: &[HistoryEntry]) {
         let mut state = self.state();
         let known = history.partition_point(|entry| entry.message.seq <= state.through);

@@ -19,7 +19,7 @@ pub struct NotesFile {
     pub text: String,
     /// Changes whenever the text changes.
     pub etag: String,
-    /// The newest message that the daemon has covered in the notes; 0 before the first update.
+    /// The newest message that the daemon's updates have covered; 0 before the first update.
     pub through: u64,
     /// Errors in a person's template or instruction.
     pub faults: Vec<String>,
@@ -84,8 +84,8 @@ impl NotesService {
         })
     }
 
-    /// Copies the notes to a fork. If the fork starts before the last message that the notes cover, it only gets a
-    /// person's lines, and its next update writes the others.
+    /// Copies the notes to a fork. If the fork starts before the last message that the notes cover, it gets only a
+    /// person's lines, and the fork's next update writes the other lines.
     pub(crate) async fn copy_notes(&self, from: SessionId, to: SessionId, at: Seq) -> Result<()> {
         let stored = self.stored_notes(from).await?;
         let last = stored.written();

@@ -1,4 +1,4 @@
-//! A person's own template and instruction, read for each update. If one is invalid, the error is reported and the
+//! A person's own template and instruction, read for each update. If either is invalid, the error is reported and the
 //! default is used.
 
 use std::io;
@@ -73,7 +73,7 @@ impl NotesService {
     }
 }
 
-/// A person's file, and whether it must exist: a configured one must.
+/// A person's file, and whether it must exist: a configured file must.
 type OwnFile = (PathBuf, bool);
 
 fn outline_of(template: &OwnFile, prompt: &OwnFile) -> Outline {

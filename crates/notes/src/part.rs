@@ -30,7 +30,7 @@ impl NotesService {
         }
     }
 
-    /// Enqueues an update if one is due. Neither waits nor fails: the next assistant message checks again.
+    /// Enqueues an update if one is due. Never waits or fails: the next assistant message checks again.
     fn enqueue_if_due(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let settings = &self.cx.settings().session_memory;

@@ -1,4 +1,4 @@
-//! One update: facts, draft, merge, row, file.
+//! Makes one update: facts, draft, merge, row, file.
 
 use bethink_api::{Strategy, parse_word};
 use bethink_service::{
@@ -20,7 +20,7 @@ use crate::service::NotesService;
 
 pub(crate) const NOTES: &str = "notes";
 
-/// Maximum number of attempts to merge: if a person saves the file meanwhile, it is merged again.
+/// Maximum number of attempts to merge: if a person saves the file in the meantime, the draft is merged again.
 const MERGES: usize = 4;
 
 impl NotesService {
@@ -43,8 +43,8 @@ impl NotesService {
         }
     }
 
-    /// Updates the notes through the newest message. `asked` is the newest message, and the tokens of history, when the
-    /// update was requested.
+    /// Updates the notes through the newest message. `asked` contains the newest message, and the number of tokens in
+    /// the history, at the time of the request.
     pub(crate) async fn update(
         &self,
         id: SessionId,
@@ -176,7 +176,7 @@ struct DraftedNotes {
     strategy: &'static str,
 }
 
-/// Returns the model's draft if it is usable, or else the embedded one.
+/// Returns the model's draft if it is usable, or else the embedded draft.
 fn write(
     request: &NotesRequest<'_>,
     edited: Option<&(ModelWriter, Seq)>,

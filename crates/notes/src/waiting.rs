@@ -27,7 +27,7 @@ struct PendingUpdate {
 }
 
 impl PendingUpdates {
-    /// Returns `false` if the session has a pending update.
+    /// Records a pending update. Returns `false` if the session already has one.
     pub(crate) fn enter(&self, id: SessionId) -> bool {
         match locked(&self.0).entry(id) {
             Entry::Occupied(_) => false,
@@ -46,7 +46,7 @@ impl PendingUpdates {
         locked(&self.0).remove(&id);
     }
 
-    /// Returns a receiver that is closed at the end of a running update; `None` if there is none worth waiting for.
+    /// Returns a receiver that is closed when the running update ends; `None` if there is no update worth waiting for.
     fn end(&self, id: SessionId, now: UnixMicros) -> Option<watch::Receiver<()>> {
         let updates = locked(&self.0);
         let update = updates.get(&id)?;

@@ -1,11 +1,11 @@
 //! Reads sessions from opencode's SQLite database, and changes nothing there.
 //!
-//! Opens another program's database without disturbing it: read-only, and without creating a file next to it. What the
-//! rows mean is up to `agent-transcript`; a session is returned as the JSON lines that `agent-transcript` reads.
+//! Opens another program's database without disturbing it: read-only, and without creating a file next to it.
+//! `agent-transcript` interprets the rows: a session is returned as the JSON lines that it reads.
 //!
 //! Without a write-ahead log, opencode is not writing, and the database is opened as immutable. With a log and its
-//! index, opencode may be running, and both are shared with it. A log without an index was left by a crash; SQLite
-//! would create the index, so a copy is read instead.
+//! index, opencode may be running, and both files are shared with it. A log without an index was left by a crash.
+//! SQLite would create the index, so a copy of the database is read instead.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
-/// How long to wait for a lock that opencode holds, which it usually does for a few milliseconds.
+/// How long to wait for a lock that opencode holds. It usually holds a lock for a few milliseconds.
 const BUSY: Duration = Duration::from_millis(500);
-/// Maximum size of a session, in bytes: it is converted in memory.
+/// Maximum size of a session, in bytes. It is limited because sessions are converted in memory.
 pub const MAX_SESSION_BYTES: usize = 256 << 20;
 
 /// The reason why sessions could not be read.
@@ -58,7 +58,7 @@ pub struct OpencodeListing {
 pub struct OpencodeDb {
     path: PathBuf,
     connection: SqliteConnection,
-    /// Contains the copy that is read, if there is one.
+    /// Directory of the copy that is read, if there is one.
     _copy: Option<tempfile::TempDir>,
 }
 

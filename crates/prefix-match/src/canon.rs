@@ -14,13 +14,13 @@ const END: u8 = 0xFF;
 /// Members of an image or a document that do not identify it.
 const FORM: [&[u8]; 2] = [b"type", b"citations"];
 
-/// Members of other blocks that do not belong to their meaning. Clients of OpenAI's Responses API leave them out when they
-/// send an item again.
+/// Members of other blocks that are not part of the block's meaning. Clients of OpenAI's Responses API leave these
+/// members out when they send an item again.
 const STATE: [&[u8]; 2] = [b"id", b"status"];
 
-/// Appends the content's canonical bytes. Thinking and reasoning are left out: many clients drop them, and none may
-/// change them, because the provider checks their signatures. Adjacent text blocks count as one; if `trims`, white space
-/// around them is ignored.
+/// Appends the content's canonical bytes. Thinking and reasoning are left out: many clients drop them, and no client
+/// may change them, because the provider checks their signatures. Adjacent text blocks count as one; if `trims`, white
+/// space around them is ignored.
 pub(crate) fn content(
     out: &mut Vec<u8>,
     content: &ContentShape<'_>,
@@ -134,7 +134,7 @@ fn optional(out: &mut Vec<u8>, raw: Option<&[u8]>) -> Result<(), BadJson> {
     }
 }
 
-/// Appends members in the order of their keys, without those that are `null`.
+/// Appends members in the order of their keys, and skips those that are `null`.
 fn members<'a>(
     out: &mut Vec<u8>,
     members: impl Iterator<Item = &'a (&'a [u8], &'a [u8])>,
@@ -150,7 +150,7 @@ fn members<'a>(
     Ok(())
 }
 
-/// Appends a JSON value, with sorted keys and numbers by value.
+/// Appends a JSON value, with its keys sorted and its numbers normalized.
 fn value(out: &mut Vec<u8>, raw: &[u8]) -> Result<(), BadJson> {
     any(out, &mut Cursor::new(raw))
 }

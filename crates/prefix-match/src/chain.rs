@@ -2,12 +2,12 @@
 
 use crate::likeness::{MessageReading, Speaker};
 
-/// A group of conversations. A request may only continue a conversation of its own scope.
+/// A group of conversations. A request may continue only a conversation in its own scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChainScope(pub u64);
 
 impl ChainScope {
-    /// Hashes the parts, in order, into a scope.
+    /// Hashes the parts, in order, to a scope.
     pub fn of(parts: &[&str]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
@@ -22,9 +22,9 @@ impl ChainScope {
 
 /// Computes the marks of one conversation, message by message.
 ///
-/// Before the first answer, texts do not distinguish conversations: an agent and the request that generates its title begin
-/// with the same sentence. `setting` (model, tools) distinguishes them until then. After the first answer, `setting` does not
-/// count, because clients change it.
+/// Before the first answer, the text does not distinguish conversations: an agent's conversation and the request that
+/// generates its title begin with the same sentence. Until then, `setting` (model, tools) distinguishes them. After the
+/// first answer, `setting` does not count, because clients change it.
 #[derive(Clone, Debug)]
 pub struct Chain {
     setting: u128,

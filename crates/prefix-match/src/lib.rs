@@ -1,6 +1,6 @@
-//! Finds the history that a client continues, from the messages that it sends again.
+//! Finds the history that a client continues, by the messages that the client sends again.
 //!
-//! Owns when two messages count as the same ([`LikenessReader::read`]), the marks of a conversation's prefixes
+//! Defines when two messages count as the same ([`LikenessReader::read`]), the marks of a conversation's prefixes
 //! ([`Chain`]), and a message's bytes without a client's cache breakpoints ([`MessageReading::unmarked`]). Other crates
 //! store marks and act on a match.
 //!
@@ -15,7 +15,7 @@ mod shape;
 pub use chain::{Chain, ChainScope};
 pub use likeness::{LikenessReader, MessageReading, Speaker};
 
-/// The message is invalid and cannot be compared.
+/// The error for a message that is invalid and cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
     #[error(transparent)]

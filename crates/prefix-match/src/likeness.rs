@@ -17,7 +17,7 @@ pub enum Speaker {
     Other,
 }
 
-/// The properties of a message by which histories are compared.
+/// The properties of a message that are used to compare histories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageReading {
     pub speaker: Speaker,
@@ -52,7 +52,7 @@ impl MessageReading {
     }
 }
 
-/// Reads messages. Reuse a reader, because it keeps its buffer.
+/// Reads messages. Reuse the same reader, because it keeps its buffer.
 #[derive(Debug, Default)]
 pub struct LikenessReader {
     canonical: Vec<u8>,

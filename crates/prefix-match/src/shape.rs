@@ -11,7 +11,7 @@ const BREAKPOINT: &[u8] = b"cache_control";
 
 #[derive(Debug)]
 pub(crate) struct MessageShape<'a> {
-    /// The literal, without its quotes.
+    /// The role's string literal, without its quotes.
     pub(crate) role: &'a [u8],
     pub(crate) content: ContentShape<'a>,
     pub(crate) marks: Marks,
@@ -20,7 +20,7 @@ pub(crate) struct MessageShape<'a> {
 /// The positions of breakpoints in a message.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// The ranges to remove.
+    /// The ranges to remove, so that no breakpoint is left.
     pub(crate) cuts: Vec<Range<usize>>,
     /// The value of the last breakpoint.
     pub(crate) last: Option<Range<usize>>,

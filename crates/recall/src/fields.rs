@@ -10,7 +10,8 @@ pub struct Fields {
     pub user: String,
     /// The assistant's text and thinking.
     pub assistant: String,
-    /// Tool names and the values of their input. Names of input members are left out, because they are always the same.
+    /// Tool names and the values of their input. The names of input members are left out, because a tool's member names
+    /// never change.
     pub tool_input: String,
     pub tool_result: String,
 }

@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use crate::rank::SessionExtent;
 
-/// Maximum length of a stretch, in messages. A longer one is split into parts.
+/// Maximum length of a stretch, in messages. A longer stretch is split into parts.
 const LONGEST: usize = 64;
 
-/// Maps messages to indexes, one session after the other.
+/// Maps messages to indexes, one session after another.
 pub(crate) struct Grid {
-    /// Index of each session's first message, and then the number of messages.
+    /// The index of each session's first message, followed by the total number of messages.
     starts: Vec<usize>,
 }
 
@@ -87,7 +87,7 @@ impl Stretches {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
-    /// Returns the number of the stretch that contains `at`; it is `from` or a later one.
+    /// Returns the number of the stretch that contains `at`; it is `from` or a later stretch.
     pub(crate) fn of(&self, at: usize, from: usize) -> usize {
         // It is usually `from` or the next one.
         (from..from + 2)

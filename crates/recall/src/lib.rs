@@ -1,5 +1,5 @@
-//! Search in history and memory: index terms of messages, parsing of questions, ranking, snippets, and choosing the
-//! topics of a memory directory that a question is about.
+//! Search in history and memory: index terms of messages, parsing of questions, ranking, snippets, and the choice of
+//! topics in a memory directory that match a question.
 //!
 //! This crate analyzes text, in the same way for messages and questions, and ranks messages. The store finds where
 //! terms occur, and the daemon decides what to do with a hit.

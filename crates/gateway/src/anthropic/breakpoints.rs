@@ -27,8 +27,8 @@ struct CacheControl<'a> {
     ttl: Option<&'a str>,
 }
 
-/// Returns a breakpoint to put between `before` (the arrays of tools and system blocks) and the client's messages. It
-/// lasts an hour if its neighbors do. `None` if all breakpoints are in use.
+/// Returns a breakpoint to put between `before` (the arrays of tools and system blocks) and the client's messages. The
+/// breakpoint lasts an hour if those around it do. `None` if all breakpoints are in use.
 pub(super) fn another<'a>(
     placed_by_provider: bool,
     before: impl Iterator<Item = &'a str>,

@@ -25,8 +25,8 @@ struct ReceivedAnswer {
 }
 
 impl GatewayService {
-    /// Adds an answer to the conversation, and stores it in the background. A shutdown waits until it is stored. A
-    /// client that has received the whole answer can continue the conversation at once.
+    /// Adds an answer to the conversation, and stores it in the background. A shutdown waits until the answer is
+    /// stored. A client that has received the whole answer can continue the conversation at once.
     pub(crate) fn take_answer(&self, ticket: AnswerTicket, response: ProviderResponse) {
         ticket.accepted();
         let AnswerTicket(sent) = ticket;

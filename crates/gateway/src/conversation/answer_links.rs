@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bethink_transcript::SessionId;
 
-/// Maximum number of answers that are known by their ID. Each takes a few hundred bytes, and the instructions of a
-/// conversation are shared by its answers.
+/// Maximum number of answers that are known by their ID. Each entry takes a few hundred bytes, because all answers of a
+/// conversation share its instructions.
 const MAX_ANSWERS: usize = 10_000;
 
 /// The place of an answer in a session.

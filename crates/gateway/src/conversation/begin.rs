@@ -1,7 +1,8 @@
 //! Begins a session for a conversation that has no stored beginning.
 //!
-//! The first conversation with a client's session ID gets the session for that ID. Others with the same ID, such as
-//! requests for a title and sub-agents, become its children, so that they do not fill the list of sessions.
+//! The first conversation with a client's session ID gets the session for that ID. Further conversations with the same
+//! ID, such as those of subagents and requests for a title, become child sessions, so that they do not fill the list of
+//! sessions.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use super::request::ClientKey;
 use super::service::GatewayService;
 use super::working_dir::existing;
 
-/// Tag of a session that belongs to another one.
+/// Tag of a session that is a child of another session.
 pub(super) const EXPLORATION: &str = "exploration";
 
 /// Which session a new conversation gets.
@@ -143,7 +144,7 @@ impl GatewayService {
         Ok(id)
     }
 
-    /// Returns the client's working directory if it states one; otherwise the user's home directory.
+    /// Returns the client's working directory if the client states one; otherwise the user's home directory.
     async fn directory(&self, request: &ReadRequest) -> String {
         let said = existing(request.project_dir.as_deref()).await;
         let person = || self.cx.settings().person.as_ref().map(|home| home.display().to_string());
@@ -157,8 +158,8 @@ impl ReadRequest {
     }
 }
 
-/// Makes a title from the first text that a person typed. What precedes it may be a conversation that the client made up
-/// as an example.
+/// Makes a title from the first text that a person typed. Earlier text may be a conversation that the client made up as
+/// an example.
 fn title(messages: &[Message]) -> Option<String> {
     let users = messages.iter().filter(|m| m.role == Role::User && !m.is_instruction);
     let texts: Vec<_> =

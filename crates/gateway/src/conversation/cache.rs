@@ -17,7 +17,7 @@ use super::queue::{StorageQueue, StorageTask};
 use super::read_request::RequestingAgent;
 use super::request::ClientKey;
 
-/// Maximum number of cached marks, about 100 bytes each: enough for a hundred sessions of two thousand messages.
+/// Maximum number of cached marks, about 100 bytes each: enough for a hundred sessions with two thousand messages each.
 const MAX_MARKS: usize = 200_000;
 /// Maximum number of cached client keys.
 const MAX_KEYS: usize = 10_000;
@@ -28,15 +28,15 @@ const STRIPES: usize = 32;
 #[derive(Debug)]
 pub(super) struct CachedConversation {
     pub(super) scope: ChainScope,
-    /// Mark of each prefix of its history, the shortest first.
+    /// The mark of each prefix of the session's history, shortest prefix first.
     pub(super) marks: Vec<u128>,
-    /// Its prompts show its history unchanged.
+    /// Whether prompts show the session's history unchanged.
     pub(super) is_unedited: bool,
     pub(super) model: ModelSpec,
     pub(super) queue: Arc<StorageQueue>,
-    /// Hash of its system prompt and tools.
+    /// Hash of the session's system prompt and tools.
     pub(super) frame: Option<u64>,
-    /// The agent that sent its last request; `None` if the daemon has received none.
+    /// The agent that sent the session's last request; `None` if this daemon has received no request for the session.
     pub(super) agent: Option<RequestingAgent>,
     pub(super) last_used: u64,
 }
@@ -47,7 +47,7 @@ pub(super) struct SharedPrefix {
     pub(super) session: SessionId,
     /// Number of common messages.
     pub(super) through: usize,
-    /// The session has no other messages.
+    /// Whether the session has no other messages.
     pub(super) is_whole: bool,
 }
 
@@ -55,7 +55,8 @@ pub(super) struct SharedPrefix {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyClaim {
     pub(super) session: SessionId,
-    /// The session was created for a request with tools, so it belongs to an agent and is not a request for a title.
+    /// Whether the session was created for a request with tools. If so, it belongs to an agent and is not a request for
+    /// a title.
     pub(super) is_agent: bool,
 }
 
@@ -64,7 +65,7 @@ pub(super) struct KeyClaim {
 pub(super) struct ConversationPlace {
     pub(super) session: SessionId,
     pub(super) scope: ChainScope,
-    /// Its prompts show its history unchanged.
+    /// Whether prompts show the session's history unchanged.
     pub(super) is_unedited: bool,
 }
 
@@ -101,7 +102,8 @@ impl ConversationCache {
         self.stripes.get(at).unwrap_or(first)
     }
 
-    /// Returns the cached session with the longest prefix of a request, preferring one that has no other messages.
+    /// Returns the cached session that shares the longest prefix with a request. A session without further messages is
+    /// preferred.
     pub(super) fn longest(&self, scope: ChainScope, marks: &[u128]) -> Option<SharedPrefix> {
         let state = self.state();
         marks.iter().enumerate().rev().find_map(|(at, mark)| {
@@ -182,7 +184,7 @@ impl ConversationCache {
         }
     }
 
-    /// Whether a conversation is one of another agent.
+    /// Whether a conversation belongs to another agent.
     pub(super) fn is_of_other(&self, session: SessionId, agent: RequestingAgent) -> bool {
         let known = self.of(session, |conversation| conversation.agent).flatten();
         known.is_some_and(|known| known.is_other(agent))
@@ -234,7 +236,7 @@ impl ConversationCache {
         state.answers.remove(session);
     }
 
-    /// Returns whether any conversation begins with this mark; `None` before [`Self::set_beginnings`] was called.
+    /// Returns whether any conversation begins with this mark; `None` until [`Self::set_beginnings`] has been called.
     pub(super) fn is_begun(&self, scope: ChainScope, first: u128) -> Option<bool> {
         self.state().firsts.as_ref().map(|firsts| firsts.contains(&(scope, first)))
     }
@@ -267,8 +269,8 @@ impl ConversationCache {
         self.claim(&key).is_none_or(|claim| claim.session == known.session)
     }
 
-    /// Records which session a key refers to. An existing claim is only replaced if it is not an agent's and the new
-    /// one is; otherwise it is returned if it refers to another session.
+    /// Records which session a key refers to. An existing claim is replaced only if the new claim is an agent's and the
+    /// existing one is not. Otherwise, the existing claim is returned if it refers to another session.
     pub(super) fn set_claim(&self, key: &ClientKey, claim: KeyClaim) -> Option<KeyClaim> {
         let mut state = self.state();
         if let Some(before) = state.claims.get(key).filter(|c| c.is_agent || !claim.is_agent) {
@@ -330,7 +332,7 @@ impl CacheState {
     }
 }
 
-/// Compares what matters for prompts: an output limit above the reserve does not change the window.
+/// Compares only what affects prompts. Output limits above the reserve all leave the same window.
 fn same_model(a: &ModelSpec, b: &ModelSpec) -> bool {
     let reserve = |model: &ModelSpec| model.max_output_tokens.map(|most| most.min(OUTPUT_RESERVE));
     a.name == b.name && a.context_window == b.context_window && reserve(a) == reserve(b)

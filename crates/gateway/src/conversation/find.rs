@@ -1,8 +1,8 @@
 //! Finds the session that a request continues.
 //!
-//! The longest stored prefix of the request decides. If it is the whole session, the request continues that session. If
-//! the session has more messages, the client dropped or edited them, and the request continues in a fork. If no
-//! prefix is stored, the request begins a new session.
+//! The longest stored prefix of the request decides the outcome. If it is a whole session, the request continues that
+//! session. If the session has more messages, the client dropped or edited them, and the request continues in a fork.
+//! If no prefix is stored, the request begins a new session.
 
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ impl GatewayService {
         Ok(place)
     }
 
-    /// Returns a fork for a request in which another agent continues the conversation, so that the main agent does not find
-    /// the other one's messages in its session. `None` for any other request.
+    /// Returns a fork for a request in which another agent continues the conversation, so that the main agent does not
+    /// find the other agent's messages in its session. `None` for any other request.
     async fn recognize_side_agent(
         &self,
         request: &ReadRequest,
@@ -220,7 +220,8 @@ impl GatewayService {
         ConversationPlace { session, scope, is_unedited: self.cache.is_unedited(session) }
     }
 
-    /// Loads a stored session that shares a longer prefix with the request than the cached ones, if there is one.
+    /// Loads a stored session that shares a longer prefix with the request than any cached session does, if there is
+    /// one.
     async fn load_longer(
         &self,
         request: &ReadRequest,
@@ -283,7 +284,7 @@ impl GatewayService {
         self.add_to_cache(id, scope, marks, true).await
     }
 
-    /// Computes the marks of a session's history as if a request with this setting had sent it.
+    /// Computes the marks of a session's history as if a request with this setting had sent the history.
     async fn marks_of(&self, id: SessionId, setting: [&str; 2]) -> Result<Vec<u128>> {
         let mut chain = Chain::new(&setting);
         let (mut reader, mut marks, mut after) = (LikenessReader::default(), Vec::new(), Seq::ZERO);
@@ -299,7 +300,7 @@ impl GatewayService {
         }
     }
 
-    /// Adds a stored session to the cache, and stores its marks if `writes`.
+    /// Adds a stored session to the cache, and stores its marks if `writes` is set.
     pub(super) async fn add_to_cache(
         &self,
         id: SessionId,

@@ -1,11 +1,11 @@
-//! The parts of a client's request that are not messages. bethink's own calls repeat their bytes.
+//! The parts of a client's request that are not messages. bethink's own calls repeat these parts byte for byte.
 
 use std::ops::Range;
 
 use bethink_transcript::json;
 use bytes::Bytes;
 
-/// The parts of a body that are not messages. They are only read when they are needed.
+/// The parts of a body that are not messages. Each part is parsed only when it is needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestFrame {
     pub(crate) body: Bytes,
@@ -14,7 +14,7 @@ pub(crate) struct RequestFrame {
     /// JSON of the system prompt; empty if there is none.
     pub(crate) system: Bytes,
     pub(crate) betas: String,
-    /// The messages are in the format in which they are stored.
+    /// Whether the messages are in the format in which they are stored.
     pub(crate) own_messages: bool,
 }
 

@@ -44,7 +44,8 @@ impl PromptSources<'_> {
         (index < self.request.messages.len()).then_some(index)
     }
 
-    /// Returns the message, with a cache breakpoint if the client placed one in the messages that it shows.
+    /// Returns the message, with a cache breakpoint if the client placed one in any of the messages that this message
+    /// shows.
     fn written(&self, message: &PromptMessage) -> WrittenMessage {
         let marked = message.blocks.iter().rev().find_map(|block| {
             let index = match block.origin {

@@ -14,7 +14,8 @@ use super::service::GatewayService;
 use super::ticket::PreparedPrompt;
 use super::working_dir::stated_dir;
 
-/// Maximum size of a conversation's queued messages, in bytes. With more, a request waits until they are stored.
+/// Maximum size of a conversation's queued messages, in bytes. If more are queued, a request waits until they are
+/// stored.
 const MAX_QUEUED_BYTES: usize = 16 * 1024 * 1024;
 /// Upper estimate for an image or a document, in tokens, because a request may contain only its URL.
 const MEDIA_TOKENS: u64 = 3_000;
@@ -48,7 +49,7 @@ impl GatewayService {
     }
 
     /// Returns the prompt of a request that must not be recorded; `None` if it may be recorded. Earlier compactions of
-    /// the conversation apply to the prompt, and no new one is made.
+    /// the conversation apply to the prompt, and no new compaction is made.
     pub(crate) async fn unrecorded_prompt(
         &self,
         request: GatewayRequest,

@@ -1,4 +1,4 @@
-//! The queue of a conversation's changes that are not stored yet, in order.
+//! The queue of a conversation's changes that have not been stored yet, in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -22,12 +22,12 @@ pub(super) enum StorageTask {
         is_new: bool,
     },
     Append {
-        /// The session's last message before these.
+        /// The session's last message before the messages to append.
         after: Seq,
         messages: Vec<Message>,
         marks: Vec<u128>,
         scope: ChainScope,
-        /// They were sent unchanged, so later prompts must show their tool results unchanged.
+        /// Whether the messages were sent unchanged. If so, later prompts must show their tool results unchanged.
         is_shown: bool,
     },
 }

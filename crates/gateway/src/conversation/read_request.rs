@@ -22,7 +22,7 @@ pub(super) struct ReadRequest {
     pub(super) model: ModelSpec,
     pub(super) session: Option<SessionId>,
     pub(super) client: Option<ClientKey>,
-    /// As the client sent it, not checked.
+    /// The project directory as the client sent it, unchecked.
     pub(super) project_dir: Option<String>,
     pub(super) parts: ClientParts,
     /// The parts that bethink's own calls repeat.
@@ -32,22 +32,22 @@ pub(super) struct ReadRequest {
     pub(super) messages: Vec<Bytes>,
     pub(super) inject: Inject,
     pub(super) readings: Vec<MessageReading>,
-    /// Hash of each prefix, the shortest first.
+    /// Hash of each prefix of the messages, shortest prefix first.
     pub(super) marks: Vec<u128>,
     pub(super) chain: Chain,
-    /// Limits which conversations it can continue, unless it names a session.
+    /// Limits which conversations the request can continue, unless the request names a session.
     pub(super) scope: ChainScope,
     /// JSON of the leading instructions, if a later request may continue the answer by its ID.
     pub(super) chain_heads: Option<Arc<[String]>>,
     /// Hash of system prompt and tools.
     pub(super) frame: u64,
     pub(super) agent: RequestingAgent,
-    /// The request is certainly too small for a compaction, and nothing is added to it.
+    /// Whether the request is certainly too small for a compaction, and nothing is added to it.
     pub(super) surely_fits: bool,
 }
 
-/// Distinguishes a client's agents: its main one, and those that it starts with a copy of the conversation, for example to
-/// extract memories from it.
+/// Distinguishes a client's agents: its main agent, and those that the client starts with a copy of the conversation,
+/// for example to extract memories from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestingAgent {
     /// Hash of the first line of the system prompt.
@@ -68,7 +68,7 @@ impl RequestingAgent {
         Self { role, tools }
     }
 
-    /// Whether this is another agent. One agent may change its tools, or words of its system prompt.
+    /// Whether this is a different agent. The same agent may change its tools, or the wording of its system prompt.
     pub(super) fn is_other(self, agent: Self) -> bool {
         self.role != agent.role && self.tools != agent.tools
     }

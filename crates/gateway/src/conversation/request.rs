@@ -57,7 +57,7 @@ pub(crate) struct ChainedHistory {
     pub(crate) session: SessionId,
     /// JSON of the leading instructions, in the client's format.
     pub(crate) heads: Arc<[String]>,
-    /// In the format of the Messages API.
+    /// The messages, in the format of the Messages API.
     pub(crate) messages: Vec<Bytes>,
 }
 
@@ -70,8 +70,8 @@ impl ChainedHistory {
 }
 
 impl GatewayRequest {
-    /// Returns whether an agent asks for a title of its session before it sends the session itself. Such a request is not
-    /// part of any conversation.
+    /// Returns whether an agent asks for a session title before it sends the session itself. Such a request is not part
+    /// of any conversation.
     pub(crate) fn asks_for_title(&self) -> bool {
         const ASKS: &[u8] = b"\"Generate a title for this conversation:";
         let has_tools = self.tools.as_ref().is_some_and(|tools| tools.get() != "[]");
@@ -110,7 +110,7 @@ pub(crate) struct WrittenMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenBlock {
     pub(crate) json: Bytes,
-    /// The client's block that it shows; `None` for text that bethink wrote.
+    /// The client's block that this block shows; `None` for text that bethink wrote.
     pub(crate) source: Option<BlockSource>,
 }
 
@@ -119,9 +119,9 @@ pub(crate) struct WrittenBlock {
 pub(crate) struct BlockSource {
     /// Index of the client's message.
     pub(crate) message: usize,
-    /// Index of the block in it.
+    /// Index of the block in that message.
     pub(crate) block: usize,
-    /// It is shown unchanged.
+    /// Whether the block is shown unchanged.
     pub(crate) is_whole: bool,
 }
 
@@ -137,9 +137,9 @@ pub(crate) enum UpstreamPrompt {
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerOutcome {
-    /// It is complete.
+    /// The answer is complete.
     Whole,
-    /// It was cut off, or could not be read.
+    /// The answer was cut off, or could not be read.
     Broken,
     /// The client disconnected.
     Cancelled,

@@ -1,4 +1,4 @@
-//! Makes a request without its messages from a client's request, for bethink's own calls.
+//! Copies a client's request without its messages, for bethink's own calls.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -79,8 +79,8 @@ impl GatewayService {
         Ok(())
     }
 
-    /// Stores the marks before the messages, usually in the same commit. If the daemon is killed in between, it finds
-    /// the session by its marks, and the number of stored messages shows how far it got.
+    /// Stores the marks before the messages, usually in the same commit. If the daemon is killed in between, the next
+    /// daemon finds the session by its marks, and the number of stored messages shows how far the first daemon got.
     async fn append_with_marks(
         &self,
         after: Seq,

@@ -27,17 +27,18 @@ pub(super) struct TicketState {
     pub(super) mark: u128,
     /// JSON of the leading instructions, if a later request may continue the answer by its ID.
     pub(super) chain_heads: Option<Arc<[String]>>,
-    /// Size of the sent messages in bytes, and the request; `None` after the provider accepted it.
+    /// Size of the sent messages in bytes, and the request; `None` once the provider has accepted the prompt.
     request: Mutex<Option<(usize, Arc<ReadRequest>)>>,
 }
 
 impl AnswerTicket {
-    /// Releases what was kept for a retry, because the provider accepted the prompt.
+    /// Releases what was kept for a retry, because the provider has accepted the prompt.
     pub(crate) fn accepted(&self) {
         locked(&self.0.request).take();
     }
 
-    /// Returns the size of the sent messages in bytes, and the request; `None` after the provider accepted it.
+    /// Returns the size of the sent messages in bytes, and the request; `None` once the provider has accepted the
+    /// prompt.
     pub(super) fn open_request(&self) -> Option<(usize, Arc<ReadRequest>)> {
         locked(&self.0.request).clone()
     }

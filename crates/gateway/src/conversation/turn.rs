@@ -1,4 +1,4 @@
-//! Makes prompts from decisions, and smaller ones after the provider refused a prompt.
+//! Makes prompts from decisions, and smaller prompts after the provider has refused one.
 
 use std::sync::Arc;
 
@@ -61,7 +61,8 @@ impl GatewayService {
         Ok(PreparedPrompt::new(request, &place, prompt))
     }
 
-    /// Returns a strictly smaller prompt; `None` if there is none: the client then gets the provider's error.
+    /// Returns a strictly smaller prompt; `None` if no smaller prompt is possible. The client then gets the provider's
+    /// error.
     pub(crate) async fn smaller_prompt(
         &self,
         ticket: &AnswerTicket,

@@ -50,8 +50,9 @@ impl GatewayService {
     }
 }
 
-/// Reduces the window so that a prompt at its edge leaves room for the requested output, because providers refuse others. The
-/// thresholds reserve some room themselves. A quarter of the window is always left for the prompt.
+/// Reduces the window so that a prompt that just fits leaves room for the requested output, because providers refuse
+/// prompts that do not. The compaction thresholds already reserve some room. A quarter of the window is always left for
+/// the prompt.
 fn beside(window: u64, max_output: u64) -> u64 {
     let room = window - max_output.min(window / 4 * 3);
     window.min((room + room.min(OUTPUT_RESERVE)).max(MIN_WINDOW))

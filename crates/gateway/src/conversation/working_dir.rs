@@ -6,8 +6,9 @@ use bethink_transcript::json;
 use bytes::Bytes;
 use memchr::memmem;
 
-/// The text that known clients put before the directory, and the characters that end it: Claude Code and opencode;
-/// Codex; Cline and Roo Code; Qwen Code; Gemini CLI, which may list several.
+/// The text that known clients put before the directory, and the characters that end the directory. The clients are, in
+/// order: Claude Code and opencode; Codex; Cline and Roo Code; Qwen Code; Gemini CLI, which may list several
+/// directories.
 const PATTERNS: [(&str, &[char]); 7] = [
     ("orking directory: ", &['\n', '<']),
     ("<cwd>", &['\n', '<']),
@@ -18,13 +19,13 @@ const PATTERNS: [(&str, &[char]); 7] = [
     ("- **Workspace Directories:**\n  - ", &['\n', '<']),
 ];
 
-/// Number of messages that are searched: Claude Code states its environment in the second.
+/// Number of messages that are searched: Claude Code describes its environment in the second message.
 const FIRST_MESSAGES: usize = 2;
 /// Maximum number of bytes of each message that are searched.
 const FIRST_BYTES: usize = 64 * 1024;
 const MAX_DIR: usize = 4_096;
 
-/// Returns the absolute directory that the client states, which may not exist.
+/// Returns the absolute path of the directory that the client states. The directory may not exist.
 pub(super) fn stated_dir(system: &str, messages: &[Bytes]) -> Option<String> {
     stated_in(system).or_else(|| messages.iter().take(FIRST_MESSAGES).find_map(stated_in_json))
 }

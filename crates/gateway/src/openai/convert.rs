@@ -1,7 +1,8 @@
 //! Converts messages of chat completions to the format of the Messages API.
 //!
-//! Text keeps the bytes of its literal. Reasoning is left out here and when an answer is read, so that an answer and
-//! the client's copy of it are the same message. Unchanged messages are forwarded with their own bytes in any case.
+//! Text keeps the bytes of its literal. Reasoning is left out both here and when an answer is read, so that an answer
+//! and the client's copy of it count as the same message. Unchanged messages are forwarded with their original bytes
+//! anyway.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -74,8 +75,8 @@ impl<'a> ChatMessage<'a> {
     }
 }
 
-/// Converts messages. Each result has the range of client messages it was made from; `from` is the index of the first.
-/// Consecutive tool results become one message.
+/// Converts messages. Each result states the range of client messages that it was made from. `from` is the index of the
+/// first client message. Consecutive tool results become one message.
 pub(super) fn converted(
     said: &[ChatMessage<'_>],
     from: usize,

@@ -1,7 +1,7 @@
 //! Converts items to messages of the Messages API.
 //!
 //! The items of one answer become one message, and so do consecutive tool results. Instructions and settings in the
-//! middle of a conversation become messages of their own.
+//! middle of a conversation become separate messages.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(super) struct ConvertedMessage {
     pub(super) json: Bytes,
     /// Indexes of the items.
     pub(super) items: Range<usize>,
-    /// Index of the item of each block.
+    /// For each block, the index of the item that it is from.
     pub(super) blocks: Vec<usize>,
     /// Indexes of the items that even a shorter prompt contains: instructions and settings.
     pub(super) always: Vec<usize>,
@@ -33,7 +33,7 @@ pub(super) fn item_of(raw: &Bytes) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Converts items; `from` is the index of the first one.
+/// Converts items; `from` is the index of the first item.
 pub(super) fn converted(items: &[ResponseItem<'_>], from: usize) -> Option<Vec<ConvertedMessage>> {
     let joins = |speaker| matches!(speaker, ItemSpeaker::Assistant | ItemSpeaker::ToolResult);
     let runs = items.chunk_by(|a, b| a.speaker() == b.speaker() && joins(a.speaker()));

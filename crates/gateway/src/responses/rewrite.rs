@@ -46,8 +46,8 @@ impl ResponsesEnvelope {
         self.wire.converted.get(message.checked_sub(self.wire.earlier().len())?)
     }
 
-    /// Returns the items that stay although their messages are not shown: instructions, settings, and the provider's
-    /// last compaction.
+    /// Returns the items that are kept although their messages are not shown: instructions, settings, and the
+    /// provider's last compaction.
     pub(super) fn kept(&self, pieces: &[PromptPart]) -> Option<Vec<Cow<'_, str>>> {
         let mut shown = HashSet::new();
         for piece in pieces {

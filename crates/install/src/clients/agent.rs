@@ -71,7 +71,8 @@ impl InstallAgent {
         }
     }
 
-    /// The program that starts the agent; `None` for an extension of an editor, or if other programs often have the same name.
+    /// The program that starts the agent; `None` for an editor extension, or if other programs often have the same
+    /// name.
     pub fn command(self) -> Option<&'static str> {
         match self {
             Self::ClaudeCode => Some("claude"),
@@ -81,7 +82,7 @@ impl InstallAgent {
         }
     }
 
-    /// The user's directory that exists once the agent has run; `None` if its place is not documented.
+    /// The user's directory that exists once the agent has run; `None` if its location is not documented.
     pub fn dir(self, places: &ClientPlaces) -> Option<PathBuf> {
         let person = |name: &str| places.person.join(name);
         let moved = |moved: &Option<PathBuf>, name| moved.clone().unwrap_or_else(|| person(name));

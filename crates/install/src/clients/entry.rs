@@ -30,7 +30,8 @@ pub(super) fn address(path: &[&str], url: Option<&String>) -> Option<SettingsEdi
     url.map(|url| SettingsEdit::member(path, Value::from(url.as_str()), Ours::Address))
 }
 
-/// Returns how entries name the program: without a path in a project's file, which may be shared, else by its path.
+/// Returns how entries name the program: without a path in a project's file, which may be shared, and otherwise by its
+/// path.
 pub(super) fn shared(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     match places.project {
         Some(_) => NAME.to_owned(),

@@ -1,4 +1,4 @@
-//! The agents that only need an entry in a JSON list of MCP servers.
+//! The agents that need only an entry in a JSON list of MCP servers.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(super) struct ServerList {
 }
 
 impl ServerList {
-    /// Returns `None` if the agent has no documented file here.
+    /// Returns `None` if the agent has no documented file there.
     pub(super) fn of(agent: InstallAgent, places: &ClientPlaces) -> Option<Self> {
         let own = |file: &str| agent.dir(places).map(|dir| dir.join(file));
         let (own, project, servers, more) = match agent {

@@ -32,7 +32,7 @@ pub(super) struct Member {
 }
 
 impl JsonNode {
-    /// Returns the value at a path of members. If a key is repeated, the last one counts, as in other parsers.
+    /// Returns the value at a path of keys. If a key is repeated, the last value counts, as in other parsers.
     pub(super) fn at(&self, path: &[String]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.member(key))
     }

@@ -114,7 +114,7 @@ pub(super) fn replace(text: &str, old: &JsonNode, value: &Value) -> String {
     out
 }
 
-/// Returns the comma after a position, if there is one before `end`, and the position after comma and comments.
+/// Returns the comma after a position, if there is one before `end`, and the position after the comma and its comments.
 fn behind(text: &str, from: usize, end: usize) -> (Option<usize>, usize) {
     let at = blank_from(text, from);
     let comma = (at < end && text[at..].starts_with(',')).then_some(at);

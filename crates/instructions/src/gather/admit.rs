@@ -65,8 +65,8 @@ impl Gather<'_> {
     }
 }
 
-/// Returns whether the error means that there is no file. That is also the case if a parent is a file, or if the name
-/// is invalid.
+/// Returns whether the error means that there is no file. A parent that is a file, or an invalid name, counts as no
+/// file too.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidInput | InvalidFilename)

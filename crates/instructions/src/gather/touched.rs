@@ -1,4 +1,5 @@
-//! Loads files that only apply after a file was touched: rules with patterns, and files below the working directory.
+//! Loads files that apply only after another file has been touched: rules with patterns, and files below the working
+//! directory.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Loads a rule if one of the files matches, otherwise keeps it waiting.
+    /// Loads a rule if one of the touched files matches; otherwise keeps the rule waiting.
     fn rule(&mut self, waiting: WaitingRule, touched: &[PathBuf]) {
         let matched = touched.iter().find_map(|path| {
             let below = path.strip_prefix(&waiting.candidate.base).ok()?;
@@ -59,7 +60,7 @@ impl Gather<'_> {
         path.strip_prefix(&self.real_root).ok().map(|below| self.places.root.join(below))
     }
 
-    /// Returns the directories on the way from the working directory, not included, down to a touched file.
+    /// Returns the directories on the way down from the working directory, which is not included, to a touched file.
     fn below_cwd(&self, path: &Path) -> Vec<PathBuf> {
         let Ok(below) = path.strip_prefix(&self.places.cwd) else { return Vec::new() };
         let mut dirs = steps(&self.places.cwd, below);

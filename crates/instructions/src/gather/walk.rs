@@ -1,5 +1,5 @@
-//! Offers the files in their order: managed, the user's, those above the project if enabled, the project's from its
-//! root down, then the local files.
+//! Offers the files in order: managed files, the user's files, those above the project if that is enabled, the
+//! project's files from its root down, and then the local files.
 
 use std::path::{Path, PathBuf};
 
@@ -146,7 +146,7 @@ fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// Returns a candidate that only the person or the administrator can write.
+/// Returns the candidate for a file that only the person or the administrator can write.
 fn own(path: PathBuf, kind: InstructionKind, base: &Path) -> FileCandidate {
     FileCandidate { own: true, ..of_project(path, kind, &SkipReason::Always, base) }
 }

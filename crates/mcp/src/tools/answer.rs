@@ -24,7 +24,7 @@ impl<T> ToolAnswer<T> {
 
 pub(crate) type Answered<T> = Result<ToolAnswer<T>, ServiceError>;
 
-/// A tool's effect, which clients can know before they call it.
+/// A tool's effect, which clients learn before they call the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Reads,
@@ -51,7 +51,7 @@ pub(super) fn tool<I: JsonSchema + 'static, O: JsonSchema + 'static>(
 }
 
 /// Removes `null` from the description of optional fields, so that no model sends it. Also removes Rust's formats of
-/// integers, such as `uint64`, because the validators of several clients print a warning about each.
+/// integers, such as `uint64`, because the validators of several clients print a warning for each of them.
 fn simplify(schema: &mut JsonObject) {
     if let Some(Value::Array(types)) = schema.get_mut("type")
         && let Some(kind) = types.iter().find(|kind| *kind != "null").cloned()

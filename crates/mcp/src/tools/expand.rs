@@ -1,4 +1,4 @@
-//! `expand`: shows the messages that a line of a summary, or a collapsed span, replaces.
+//! `expand`: shows the messages that a summary line or a collapsed span replaces.
 
 use bethink_api as api;
 use bethink_service::{ErrorKind, ServiceError};
@@ -44,7 +44,7 @@ struct ShownMessageOutput {
     role: String,
     created_at: String,
     text: String,
-    /// The text was cut
+    /// Whether the text was cut off
     truncated: bool,
 }
 

@@ -15,10 +15,10 @@ use crate::client::McpClient;
 #[serde(deny_unknown_fields)]
 pub(crate) struct MemoryInput {
     command: Verb,
-    /// /memories, or a file or folder below it; files end with .md
+    /// /memories, or a file or folder below it; file names end with .md
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// view: first and last line, -1 is the end
+    /// view: first and last line; -1 is the end
     #[serde(default, skip_serializing_if = "Option::is_none")]
     view_range: Option<Vec<i64>>,
     /// create: content of the new file

@@ -1,5 +1,5 @@
-//! `notes`: shows the notes of a session. They are read-only: only a person and the daemon write them. An agent that
-//! wants to store something uses `remember`.
+//! `notes`: shows the notes of a session. Notes are read-only here: only a person and the daemon write them. An agent
+//! that wants to store something uses `remember`.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;

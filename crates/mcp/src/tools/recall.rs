@@ -37,7 +37,7 @@ pub(crate) struct RecallOutput {
     memories: Vec<RecalledMemory>,
     /// Number of topics searched
     searched: u64,
-    /// `model` or `embedded`: how they were chosen
+    /// How the memories were chosen: `model` or `embedded`
     strategy: String,
     advice: String,
 }
@@ -53,14 +53,14 @@ struct RecalledMemory {
     description: Option<String>,
     /// Time since the last change, in words
     age: String,
-    /// `sure`, or `perhaps` if it may be about something else
+    /// `sure`, or `perhaps` if the memory may be about something else
     certainty: String,
     /// Relevance from 0 to 1
     score: f64,
-    /// Words of the query that it contains
+    /// Words of the query that the memory contains
     why: Vec<String>,
     content: String,
-    /// The text was cut; the file has all of it
+    /// Whether the text was cut off; the file contains all of it
     truncated: bool,
     path: String,
 }

@@ -26,13 +26,13 @@ pub(crate) struct RememberInput {
     kind: Option<api::MemoryKind>,
     /// A summary in one line
     description: Option<String>,
-    /// Up to 5 questions that it answers, worded differently
+    /// Up to 5 questions that the memory answers, worded differently
     questions: Option<Vec<String>>,
-    /// `team` only proposes it: a person decides
+    /// `team` only proposes the memory; a person decides
     #[serde(default)]
     #[schemars(schema_with = "scopes")]
     scope: Option<api::MemoryScope>,
-    /// The session in which it was learned
+    /// The session in which the memory was learned
     session_id: Option<String>,
     /// Absolute path of a project other than the client's
     project_dir: Option<String>,

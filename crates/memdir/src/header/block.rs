@@ -1,4 +1,4 @@
-//! Finds front matter in a file by its `---` marks.
+//! Finds front matter in a file by its `---` lines.
 
 use std::ops::Range;
 
@@ -60,7 +60,8 @@ fn first_words(text: &str) -> Option<usize> {
         .map(|line| line.start)
 }
 
-/// Returns the end of front matter without a closing `---`: it extends as long as its lines look like keys and values.
+/// Returns the end of front matter without a closing `---`: it extends for as long as its lines look like keys and
+/// values.
 fn run_end(head: &str, start: usize) -> usize {
     let mut end = start;
     for line in lines(head, start) {

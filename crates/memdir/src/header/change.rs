@@ -26,7 +26,7 @@ pub struct Unchangeable {
     pub why: String,
 }
 
-/// Sets keys in a topic's front matter. An existing key is changed in place, at the top or under `metadata:`; a new one
+/// Sets keys in a topic's front matter. An existing key is changed in place, at the top or under `metadata:`; a new key
 /// is added at the end. If there is no front matter, it is added.
 pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchangeable> {
     let before = read(text);
@@ -117,7 +117,7 @@ impl HeaderChange<'_> {
             .unwrap_or_else(|| format!("{indent}{}: {}{end}", self.names()[0], self.value()))
     }
 
-    /// Returns the key with its value, if the value takes several lines.
+    /// Returns the key with its value, or `None` if the value takes only one line.
     fn lines(&self, indent: &str, end: &str) -> Option<String> {
         match self {
             HeaderChange::Source(what) => Some(source(what, indent, end)),
@@ -201,7 +201,7 @@ fn comment(value: &str) -> usize {
     value[..from + at].trim_end().len()
 }
 
-/// Finds a key in the same order as reading does: each name at the top, then under `metadata:`.
+/// Looks for a key in the same order as reading does: each name at the top, then under `metadata:`.
 fn find<'a>(text: &str, rows: &'a [HeaderRow], names: Names) -> Option<&'a HeaderRow> {
     let top = rows.first()?.indent.len();
     let is = |row: &HeaderRow, name: &str| gather::same(&text[row.key.clone()], name);

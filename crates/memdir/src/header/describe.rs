@@ -34,7 +34,7 @@ fn made(body: &str) -> String {
     sentence.map_or_else(String::new, |line| cut(first_sentence(plain(line))))
 }
 
-/// Removes list and quotation marks from a line.
+/// Removes list and quotation markers from a line.
 fn plain(line: &str) -> &str {
     let marks = ["- ", "* ", "+ ", "> "];
     let rest = marks.iter().find_map(|mark| line.strip_prefix(mark));

@@ -15,7 +15,7 @@ pub(super) const SOURCE: Names = &["source"];
 pub(super) const QUESTIONS: Names = &["questions"];
 /// Claude Code writes the session's id as a separate key.
 const SESSION: Names = &["originsessionid"];
-/// The key under which tools nest the others.
+/// The key under which tools nest the other keys.
 pub(super) const NEST: &str = "metadata";
 
 /// Whether any key is known. A map without known keys is not a header.
@@ -44,7 +44,7 @@ pub(super) fn same(key: &str, name: &str) -> bool {
     key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
 }
 
-/// Returns the first entry of the first name that exists, at the top or else nested.
+/// Returns the first entry with the first name that exists, either at the top or nested.
 fn look(root: &YamlNode, names: Names) -> Option<&YamlNode> {
     let nested = root.entries().iter().filter(|(key, _)| same(key, NEST)).map(|(_, node)| node);
     std::iter::once(root).chain(nested).find_map(|map| {
@@ -71,7 +71,7 @@ fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<Stri
     }
 }
 
-/// Returns the type; of a list of types, the first.
+/// Returns the type, or the first type of a list.
 fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()
@@ -87,7 +87,7 @@ fn answered(root: &YamlNode, faults: &mut Vec<String>) -> Vec<String> {
     questions(&all)
 }
 
-/// Returns the source. One that is plain text, such as a URL, was written by a person and does not count.
+/// Returns the source. A source in plain text, such as a URL, was written by a person and is ignored.
 fn source(root: &YamlNode) -> Option<Source> {
     let node = look(root, SOURCE).filter(|node| !node.entries().is_empty());
     let text = |key: &'static str| {

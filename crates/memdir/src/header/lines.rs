@@ -2,7 +2,7 @@
 
 use super::yaml::YamlNode;
 
-/// Maximum length of a key, in characters; a longer one is a sentence with a colon.
+/// Maximum length of a key, in characters; a longer key must be a sentence with a colon.
 const KEY_CHARS: usize = 40;
 
 /// Reads keys with values, one level of nesting, and lists of one-line items. Never fails.

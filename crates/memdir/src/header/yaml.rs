@@ -13,7 +13,7 @@ const MOST_NODES: usize = 2_000;
 const MOST_DEPTH: usize = 16;
 /// Maximum number of anchors and aliases. Legitimate headers have none, and each can multiply the input.
 const MOST_ALIASES: usize = 4;
-/// Maximum length of the parser's message that is shown, in characters.
+/// Maximum length of the part of the parser's message that is shown, in characters.
 const FAULT_CHARS: usize = 160;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl YamlNode {
     }
 }
 
-/// The error describes the fault, and its line if the parser knows it.
+/// The error describes the fault, and states its line if the parser knows the line.
 pub(super) fn parse(text: &str) -> Result<YamlNode, String> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
         let first = error.to_string();

@@ -15,7 +15,7 @@ pub struct TopicLine<'a> {
     pub description: &'a str,
 }
 
-/// Adds a line at the end of the list, in its style. A topic that the index already links to is not added again.
+/// Adds a line at the end of the list, in the list's style. A topic that the index already links to is not added again.
 pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
     if linked(text).contains(&name.folded()) {
         return text.to_owned();
@@ -133,8 +133,8 @@ impl<'a> InsertPoint<'a> {
         }
     }
 
-    /// Inserts new lines. The new lines are separated from the line before if that one has no line ending or is not part of a
-    /// list.
+    /// Inserts new lines. A line break or a blank line is put before them if the line before has no line ending or is
+    /// not part of a list.
     pub(super) fn put(&self, text: &str, new: &str) -> String {
         let (before, after) = text.split_at(self.at);
         let end = line_end(text);

@@ -16,7 +16,8 @@ pub struct LineChange<'a> {
 }
 
 /// Updates the lines of topics whose titles or descriptions changed. Parts of a line that differ from the old title or
-/// description are not changed. If a topic has several changes, the first that matches its line is applied.
+/// description are not changed. If a topic has several changes, the first change that matches the topic's line is
+/// applied.
 pub fn follow(text: &str, changes: &[LineChange<'_>]) -> String {
     let mut by_name: HashMap<String, Vec<ReadChange<'_>>> = HashMap::new();
     for change in changes {
@@ -70,7 +71,7 @@ impl<'a> ReadChange<'a> {
     }
 }
 
-/// Returns the part of an entry to replace, and its new words.
+/// Returns the part of an entry to replace, and its new text.
 fn followed(entry: &IndexEntry<'_>, read: &ReadChange<'_>) -> Option<(Range<usize>, String)> {
     let line = EntryWords::of(entry)?;
     let ReadChange { change: LineChange { old, new }, .. } = read;

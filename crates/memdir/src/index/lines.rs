@@ -56,7 +56,7 @@ pub(super) fn each_line(text: &str) -> impl Iterator<Item = IndexLine<'_>> {
     })
 }
 
-/// Returns the entries in order. A topic that is listed twice has two.
+/// Returns the entries in order. A topic that is listed twice has two entries.
 pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
     let lines = lines(text);
     let mut out = Vec::new();

@@ -1,6 +1,7 @@
 //! Parses links in Markdown and wiki style: `[Fog](fog.md "how far")`, `[Fog](<the fog.md>)`, `[[fog]]`.
 //!
-//! No Markdown parser is used: wikilinks are not Markdown, and an edit needs a link's exact bytes in its line.
+//! No Markdown parser is used: wikilinks are not Markdown, and an edit needs the exact byte range of a link in its
+//! line.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +16,7 @@ pub struct Link {
     pub title: String,
     /// The link's position in the line.
     pub range: Range<usize>,
-    /// Whether it is written as `[[fog]]` rather than `[Fog](fog.md)`.
+    /// Whether the link is written as `[[fog]]` rather than `[Fog](fog.md)`.
     pub wiki: bool,
 }
 
@@ -36,10 +37,10 @@ impl Link {
     }
 }
 
-/// Maximum size of a wikilink, and of a link's destination with its title, in bytes. Names are shorter.
+/// Maximum size of a wikilink, and of a link's destination with its title, in bytes. Names of topics are shorter.
 const LINK_BYTES: usize = 2_000;
 
-/// Returns a line's links in order, without those in code and without images.
+/// Returns a line's links in order. Images, and links in inline code, are left out.
 pub(crate) fn links(line: &str) -> Vec<Link> {
     if !line.contains('[') {
         return Vec::new();
@@ -69,15 +70,16 @@ pub(crate) fn links(line: &str) -> Vec<Link> {
     found
 }
 
-/// Where the parts of a line end, found in one pass: a search from each beginning would be quadratic. All lists are sorted.
+/// Where the parts of a line begin and end. They are found in one pass, because a search from each beginning would take
+/// quadratic time. All lists are sorted.
 struct LineMarks {
-    /// Where inline code begins, and where it ends.
+    /// Beginning and end of each inline code span.
     code: Vec<(usize, usize)>,
-    /// Square brackets outside code, with the ones that close them.
+    /// Positions of matching square brackets outside inline code.
     brackets: Vec<(usize, usize)>,
-    /// Parentheses, with the ones that close them.
+    /// Positions of matching parentheses.
     parentheses: Vec<(usize, usize)>,
-    /// The spaces before what may be the title of a link.
+    /// Positions of the spaces before what may be a link's title.
     titles: Vec<usize>,
     /// The positions of `]]`.
     wiki_ends: Vec<usize>,
@@ -94,24 +96,24 @@ impl LineMarks {
         Self { brackets, parentheses, titles: titles(line), wiki_ends, code }
     }
 
-    /// Returns the position after inline code that begins at `at`, or after its backticks if nothing ends it.
+    /// Returns the position after inline code that begins at `at`, or after its backticks if the code is not closed.
     fn after_code(&self, at: usize) -> usize {
         ended(&self.code, at).unwrap_or(at + 1)
     }
 }
 
-/// Returns the end of the pair that begins at `at`.
+/// Returns the end of the pair that begins at position `at`.
 fn ended(pairs: &[(usize, usize)], at: usize) -> Option<usize> {
     pairs.binary_search_by_key(&at, |(begin, _)| *begin).ok().map(|found| pairs[found].1)
 }
 
-/// Returns the first of sorted positions that is not before `from`.
+/// Returns the first of the sorted positions that is at or after `from`.
 fn first_from(positions: &[usize], from: usize) -> Option<usize> {
     positions.get(positions.partition_point(|at| *at < from)).copied()
 }
 
-/// Returns the pairs of opening and closing marks that no backslash escapes. `after_tick` returns where to continue
-/// after a backtick.
+/// Returns the pairs of opening and closing characters, except those that are escaped with a backslash. `after_tick`
+/// returns the position at which to continue after a backtick.
 fn pairs(
     line: &str,
     [opening, closing]: [u8; 2],
@@ -134,8 +136,8 @@ fn pairs(
     found
 }
 
-/// Returns where spaces begin that come before a quote or a parenthesis. Many people do not escape spaces in names, so a
-/// title is recognized by its quotes.
+/// Returns the positions of spaces that come before a quotation mark or a parenthesis. Many people do not escape spaces
+/// in names, so a title is recognized by the character that opens it.
 fn titles(line: &str) -> Vec<usize> {
     let (mut found, mut spaces, mut escaped) = (Vec::new(), None, false);
     for (at, c) in line.char_indices() {
@@ -151,7 +153,7 @@ fn titles(line: &str) -> Vec<usize> {
     found
 }
 
-/// Returns each run of backticks with the end of the code that it begins, or with its own end.
+/// Returns each run of backticks, with the end of the inline code that it begins, or with the end of the run itself.
 fn code(line: &str) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, _) in line.match_indices('`') {
@@ -202,7 +204,8 @@ fn near(text: &str) -> &str {
     &text[..text.floor_char_boundary(LINK_BYTES)]
 }
 
-/// Returns the destination at the beginning of `rest`, which begins at `from` in its line, and where it ends in `rest`.
+/// Returns the destination at the beginning of `rest`, and the position in `rest` at which the destination ends. `from`
+/// is the position of `rest` in its line.
 fn destination<'a>(rest: &'a str, from: usize, marks: &LineMarks) -> Option<(&'a str, usize)> {
     let text = rest.trim_start();
     let start = rest.len() - text.len();

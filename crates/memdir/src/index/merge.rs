@@ -8,15 +8,15 @@ use super::edit::{InsertPoint, without};
 use super::lines::{IndexEntry, entries};
 use super::style::line_end;
 
-/// A topic, and the number of one of its entries.
+/// A topic's name, and the number of one of its entries.
 type Key = (String, usize);
 
 /// Merges `ours` and `theirs`, which were both made from `base`.
 ///
-/// Additions and changes of either side are kept. An entry that one side removed is removed if the other side left it
-/// unchanged, and kept if the other side changed it. If both changed an entry, the longer text wins, or of equally long ones
-/// the text that sorts last, so that all people get the same result. Prose is taken from `ours`, unless only `theirs` changed
-/// it.
+/// Additions and changes by either side are kept. An entry that one side removed is removed if the other side left it
+/// unchanged, and kept if the other side changed it. If both changed an entry, the longer text wins. Of two equally
+/// long texts, the one that sorts last wins, so that everybody gets the same result. Prose is taken from `ours`, unless
+/// only `theirs` changed it.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
     let theirs_alone = prose(ours) == prose(base) && prose(theirs) != prose(base);
     let (frame, other) = if theirs_alone { (theirs, ours) } else { (ours, theirs) };

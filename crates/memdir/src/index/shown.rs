@@ -7,17 +7,18 @@ use super::{INDEX_BYTES, INDEX_LINES, LINE_CHARS};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexBeginning<'a> {
     pub content: &'a str,
-    /// Number of lines of the whole index.
+    /// Number of lines in the whole index.
     pub lines: usize,
     /// Size of the whole index, in bytes.
     pub bytes: usize,
-    /// The limit that was exceeded.
+    /// The limit that the index exceeds, if any.
     pub cut_by: Option<IndexLimit>,
     /// Tells the model that the index is incomplete, and why.
     pub warning: Option<String>,
 }
 
-/// Returns the first 200 lines, at most 25,000 bytes, cut at the end of a line unless the first line is too long.
+/// Returns the first 200 lines, but at most 25,000 bytes. The text is cut at the end of a line, unless the first line
+/// is too long.
 pub fn shown(text: &str) -> IndexBeginning<'_> {
     let lines = text.lines().count();
     let end: usize = text.split_inclusive('\n').take(INDEX_LINES).map(str::len).sum();

@@ -7,7 +7,7 @@ use crate::unseen;
 
 /// The separator between link and description, unless the list has its own.
 pub(super) const DASH: &str = " — ";
-/// Minimum length of a shortened description, in characters; a shorter one is left out.
+/// Minimum length of a shortened description, in characters; a shorter description is left out.
 const LEAST_CHARS: usize = 12;
 
 /// How a list's lines are written.
@@ -21,7 +21,7 @@ pub(super) struct ListStyle {
 }
 
 impl ListStyle {
-    /// Detects the style from the entry before the new one.
+    /// Detects the style from the entry before the new line.
     pub(super) fn of(text: &str, last: Option<&IndexEntry<'_>>) -> Self {
         let end = line_end(text);
         let Some(entry) = last else {
@@ -71,7 +71,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns title and description. If they are the same, the description is empty.
+/// Returns the title and the description. If both are the same, the description is empty.
 pub(super) fn apart(title: &str, description: &str) -> (String, String) {
     let (title, description) = (one_line(title), one_line(description));
     let sentence = description.trim_end_matches('.');
@@ -81,7 +81,7 @@ pub(super) fn apart(title: &str, description: &str) -> (String, String) {
     }
 }
 
-/// Returns the bullet after this one: `3. ` → `4. `.
+/// Returns the bullet that follows this one: `3. ` → `4. `.
 fn next_bullet(bullet: &str) -> String {
     let digits = bullet.bytes().take_while(u8::is_ascii_digit).count();
     match bullet[..digits].parse::<u64>() {
@@ -97,7 +97,7 @@ pub(super) fn dash(rest: &str) -> Option<&str> {
     (dash.ends_with(' ') && dash.trim() != "" && dash.chars().count() <= 5).then_some(dash)
 }
 
-/// Returns the title as a link shows it, or the name if it is empty.
+/// Returns the title as a link shows it, or the name if the title is empty.
 pub(super) fn title_of(title: &str, name: &Name) -> String {
     let title = if title.is_empty() { name.as_str() } else { title };
     title.chars().fold(String::new(), |mut out, c| {

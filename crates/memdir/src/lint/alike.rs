@@ -7,11 +7,12 @@ use bethink_statement::{StatementWord, likeness, words};
 use super::finding::{MemoryFinding, Severity, finding};
 use super::known::KnownTopics;
 
-/// Minimum share of common words, of all words in either topic, for near-duplicates.
+/// Minimum share of the words in either topic that near-duplicates have in common.
 const ALIKE: f64 = 0.9;
-/// Minimum number of distinct words; shorter topics are alike by chance.
+/// Minimum number of distinct words; shorter topics may be alike by chance.
 const LEAST_WORDS: usize = 20;
-/// Number of bands in a signature, and of hashes in each: 1 − (1 − 0.9⁴)⁸ of the pairs at the threshold are found.
+/// Number of bands in a signature, and of hashes in each band: the share of pairs at the threshold that are found is 1
+/// − (1 − 0.9⁴)⁸.
 const BANDS: usize = 8;
 const ROWS: usize = 4;
 
@@ -34,7 +35,7 @@ fn duplicate(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> Me
     finding(Severity::Warning, "near-duplicate", file(at), what, help)
 }
 
-/// Pairs each topic with the first one that has the same description.
+/// Pairs each topic with the first topic that has the same description.
 fn same_description(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut out = Vec::new();
@@ -48,11 +49,11 @@ fn same_description(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     out
 }
 
-/// Pairs each topic with an earlier one that has nearly the same words.
+/// Pairs each topic with an earlier topic that has nearly the same words.
 ///
-/// Only topics that agree in a band of their signatures are compared. That misses one in 5,000 pairs with nine tenths
-/// in common, and avoids comparing nearly all pairs with little in common. Comparing topics that share a rare word
-/// would be exact, but would compare every pair if no word is rare.
+/// Only topics that agree in a band of their signatures are compared. That misses one in 5,000 pairs that have nine
+/// tenths of their words in common, and avoids comparing most pairs that have few words in common. Comparing topics
+/// that share a rare word would be exact, but would compare every pair if no word is rare.
 fn same_words(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let sets = word_sets(known);
     let mut seen: HashMap<(usize, [u64; ROWS]), Vec<usize>> = HashMap::new();

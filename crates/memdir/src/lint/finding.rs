@@ -18,12 +18,12 @@ pub struct TopicFile<'a> {
     pub text: &'a str,
 }
 
-/// An entry that looks like a memory but cannot be read as one.
+/// An entry of the directory that looks like a memory but cannot be read as one.
 #[derive(Clone, Copy, Debug)]
 pub struct StrangeFile<'a> {
     /// Path relative to the directory.
     pub path: &'a str,
-    /// What is wrong with it, as a predicate: `is not a regular file`.
+    /// What is wrong with the entry, as a predicate: `is not a regular file`.
     pub why: &'a str,
 }
 

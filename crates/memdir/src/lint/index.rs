@@ -90,7 +90,7 @@ fn too_much(warning: IndexWarning) -> MemoryFinding {
     }
 }
 
-/// Reports a link to a topic that does not exist. Links to team topics are checked with the team's memory.
+/// Reports a link to a topic that does not exist. Links to team topics are checked when the team's memory is checked.
 fn dead(scope: Scope, line: &IndexLine<'_>, link: &Link) -> Option<MemoryFinding> {
     let name = link.topic().filter(|name| scope == Scope::Team || !is_teams(name))?;
     let what = format!("links to {}, which does not exist", name.file());

@@ -11,14 +11,14 @@ pub(super) struct KnownTopics<'a> {
     pub(super) topics: Vec<(&'a Name, &'a str, TopicText<'a>)>,
     by_name: HashMap<&'a str, usize>,
     by_hyphenated: HashMap<String, usize>,
-    /// Wikilinks may also name a title.
+    /// By title, because a wikilink may name a topic's title.
     by_title: HashMap<String, usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkTarget {
     Topic(usize),
-    /// Spelled differently from the file's name, so that some systems do not find it.
+    /// A topic whose file name is spelled differently, so that some systems do not find it.
     Nearly(usize),
     Nothing,
 }

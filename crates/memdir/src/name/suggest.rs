@@ -14,7 +14,7 @@ const PLAIN: &str = "note";
 
 impl Name {
     /// Makes a name from words: `Köln: "fog" & rain` → `koln-fog-rain`. Latin letters lose their diacritics, which not
-    /// every keyboard has; letters of other scripts stay. The result is always valid, but may be taken.
+    /// every keyboard has; letters of other scripts stay. The result is always a valid name, but the name may be taken.
     pub fn suggest(words: &str) -> Name {
         let slug = slug(words);
         let own = if slug.is_empty() { PLAIN.to_owned() } else { slug };

@@ -39,7 +39,7 @@ fn defused(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether one of our tags follows, in any case and with any slashes and spaces before it.
+/// Whether the text begins with the name of one of our tags, in upper or lower case, after any slashes and spaces.
 fn is_ours(rest: &str) -> bool {
     let name =
         rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '／' | '\\'));

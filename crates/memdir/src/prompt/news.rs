@@ -4,11 +4,11 @@ use super::guard::guarded_line;
 use crate::index::shown;
 use crate::name::Scope;
 
-/// Maximum number of changed lines that are listed. If there are more, the model is asked to read the file.
+/// Maximum number of changed lines that are listed. If more lines changed, the model is asked to read the file.
 const MOST_LINES: usize = 20;
 
 /// Returns a reminder for a conversation whose prompt shows `before`, or `None` if nothing visible changed. Both
-/// arguments are texts of MEMORY.md: private, the team's and the person's.
+/// arguments are the contents of the MEMORY.md files, in the order private, team, person.
 pub fn index_news(before: &[String; 3], now: &[String; 3]) -> Option<String> {
     let mut rows = Vec::new();
     for (scope, (before, now)) in Scope::ALL.into_iter().zip(before.iter().zip(now)) {

@@ -20,7 +20,7 @@ pub struct RecalledText<'a> {
     pub now: UnixMicros,
     /// Other versions of the topic, which people have not merged yet.
     pub versions: &'a [Name],
-    /// The branch on which it was learned, if the checkout does not contain that branch.
+    /// The branch on which the memory was learned, if the checkout does not contain that branch.
     pub unmerged: Option<&'a str>,
 }
 

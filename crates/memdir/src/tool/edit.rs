@@ -62,7 +62,7 @@ fn snippet(text: &str, line: usize) -> String {
     lines.map(|(at, line)| numbered(at + 1, line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the error for a string that was not found. Says if a view hides or escapes characters there.
+/// Returns the error for a string that was not found. The error says if a view hides or escapes some of the characters.
 fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     let shown = guarded(text);
     let why = match shown.contains(old) && shown != text {
@@ -75,7 +75,7 @@ fn not_verbatim(path: &str, text: &str, old: &str) -> ToolError {
     ToolError::NotVerbatim { path: quoted(path), old: quoted(old), why }
 }
 
-/// Returns the line number of each occurrence of `old`, including overlapping ones.
+/// Returns the line number of each occurrence of `old`, including overlapping occurrences.
 fn lines_of(text: &str, old: &str) -> String {
     let (mut lines, mut from) = (Vec::new(), 0);
     while let Some(found) = text[from..].find(old) {

@@ -47,7 +47,7 @@ pub fn file(path: &str, text: &str, range: Option<&[i64]>) -> Result<String, Too
     Ok(out)
 }
 
-/// Shows two levels of a folder, sizes first. Subfolders are derived from the files' paths.
+/// Lists two levels of a folder, with the size before each path. Subfolders are derived from the files' paths.
 pub fn folder(path: &str, entries: &[ListedFile]) -> String {
     let path = path.strip_suffix('/').unwrap_or(path);
     let mut rows: BTreeMap<String, u64> = BTreeMap::new();
@@ -79,7 +79,7 @@ pub fn folder(path: &str, entries: &[ListedFile]) -> String {
     out
 }
 
-/// Returns the range as indices of the lines; empty if it is beyond the last line.
+/// Returns the range as line indices. The range is empty if it begins after the last line.
 fn within(range: &[i64], lines: usize) -> Result<(usize, usize), ToolError> {
     let bad = || ToolError::BadRange(range.iter().take(8).copied().collect());
     let [first, last] = range else { return Err(bad()) };

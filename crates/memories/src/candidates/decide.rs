@@ -69,8 +69,8 @@ impl MemoryService {
         Ok(done)
     }
 
-    /// Drops a candidate at a person's request. The candidate's statement is no longer learned, in any wording, unless the user
-    /// asks to remember it.
+    /// Drops a candidate at a person's request. The statement will not be learned again, in any wording, unless the
+    /// user asks to remember it.
     pub async fn drop_candidate(&self, id: Uuid) -> Result<api::Candidate> {
         let candidate = self.waiting_candidate(id).await?;
         let project = self.project(&candidate.project_dir).await?;
@@ -81,8 +81,8 @@ impl MemoryService {
             .await
     }
 
-    /// Like [`Self::drop_candidate`], but for an agent: the candidate is not offered again, but the same can still be
-    /// learned from a clear statement of the user.
+    /// Like [`Self::drop_candidate`], but for an agent: the candidate is not offered again, but the same fact can still
+    /// be learned from a clear statement by the user.
     pub async fn drop_candidate_for_agent(
         &self,
         project_dir: &str,

@@ -21,8 +21,8 @@ use crate::service::MemoryService;
 
 impl MemoryService {
     /// Decides for each statement whether it is stored as a candidate, written to memory because the user said the same
-    /// in another session, or left out because it is known. `writes` are those of the extraction; the writes of kept
-    /// candidates are added to them.
+    /// thing in another session, or left out because it is already known. `writes` are the writes of the extraction;
+    /// those of kept candidates are added.
     pub(crate) async fn candidates_of(
         &self,
         session: &SessionRecord,
@@ -103,8 +103,9 @@ impl MemoryService {
         }
     }
 
-    /// Whether the user made the statement in two conversations. Sessions that share a message are one conversation,
-    /// for example a fork or a transcript that a client copied to resume it, and so are a subagent and its parent.
+    /// Whether the user made the statement in two conversations. Sessions that share a message count as one
+    /// conversation, for example a session and its fork, or a transcript and the copy from which a client resumed it. A
+    /// subagent and its parent count as one conversation, too.
     async fn is_said_again(
         &self,
         new: &StoredCandidate,
@@ -173,7 +174,7 @@ impl MemoryService {
     }
 }
 
-/// Keeps the best [`MAX_CANDIDATES`] of a session. If two are equally good, the earlier one is kept.
+/// Keeps the best [`MAX_CANDIDATES`] of a session. Of two equally good candidates, the earlier one is kept.
 fn keep_best(
     found: &mut ExtractedCandidates,
     known: impl Iterator<Item = StoredCandidate>,
@@ -206,15 +207,15 @@ fn conversation(session: &SessionRecord) -> SessionId {
     session.parent.unwrap_or(session.id)
 }
 
-/// Returns an id that only depends on where the statement was made.
+/// Returns an id that depends only on the statement and on where it was made.
 fn id_of(session: SessionId, seq: Seq, sentence: &str) -> Uuid {
     let hash = Hash::of(format!("{session} {seq} {sentence}").as_bytes()).to_string();
     let digits = hash.get(..32).and_then(|digits| Uuid::parse_str(digits).ok());
     uuid::Builder::from_custom_bytes(digits.unwrap_or_default().into_bytes()).into_uuid()
 }
 
-/// Whether a sentence may be stored and shown to an agent: it contains no secret, no invisible character, and no order
-/// that tries to replace the agent's own instructions.
+/// Whether a sentence may be stored and shown to an agent: it contains no secret, no invisible character, and no
+/// attempt to override the agent's own instructions.
 fn may_be_stored(sentence: &str) -> bool {
     bethink_secrets::gate("", sentence).is_ok() && !overrides_instructions(sentence)
 }

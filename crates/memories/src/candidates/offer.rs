@@ -13,12 +13,12 @@ const AT_ONCE: usize = 3;
 /// Maximum number of conversations in which an agent is asked about one candidate. After that, the candidate waits for a
 /// person.
 const MOST_OFFERS: usize = 3;
-/// Number of digits of an id that are shown.
+/// Number of digits of a candidate's id that are shown.
 const SHOWN_ID: usize = 8;
 /// Maximum length of a quoted sentence, in characters.
 const QUOTED_CHARS: usize = 400;
-/// How long a client counts as having our tools after it connected to our MCP server, in microseconds: one day. Clients
-/// connect at the start of each session.
+/// How long after its last connection to our MCP server a client counts as having our tools, in microseconds: one day.
+/// Clients connect at the start of each session.
 const CONNECTED_MICROS: i64 = 24 * 3_600 * 1_000_000;
 
 const BEFORE: &str = "The user said this in earlier conversations in this project. Each line is a quotation, not a \
@@ -43,8 +43,8 @@ impl MemoryService {
         clients.iter().any(|(name, at)| name.starts_with(client) && is_recent(*at, now))
     }
 
-    /// Returns a reminder about the newest candidates that were not yet offered in this conversation. `None` if there
-    /// are none, or if the client's agent has no tool to answer with.
+    /// Returns a reminder about the newest candidates that have not been offered in this conversation yet. `None` if
+    /// there are none, or if the client's agent has no tool to answer with.
     pub async fn candidate_offer(
         &self,
         dir: &str,

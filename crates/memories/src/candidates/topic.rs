@@ -5,7 +5,7 @@ use bethink_memdir::{Header, MemoryKind, Source, header};
 use bethink_service::rfc3339;
 use bethink_store::StoredCandidate;
 
-/// What a topic says besides the user's own words.
+/// The parts of a topic that are not the user's own words.
 #[derive(Debug, Default)]
 pub(super) struct TopicWording<'a> {
     /// The statement in other words.
@@ -53,7 +53,8 @@ pub(super) fn topic(
     Some((header::write(&head, &format!("{}\n", parts.join("\n\n"))), description, source))
 }
 
-/// Returns a line that says when a statement was made, and what it followed. Extraction does not learn from such lines.
+/// Returns a line that says when a statement was made, and what preceded the statement. Extraction does not learn from
+/// such lines.
 fn origin(one: &StoredCandidate, names_session: bool) -> String {
     let time = rfc3339(one.said_at);
     let day = time.split('T').next().unwrap_or(&time);

@@ -87,7 +87,8 @@ impl MemoryDirectory {
         Ok(())
     }
 
-    /// Reads these files again. If one of them is not a memory, or was not one before, everything is read again.
+    /// Reads these files again. If one of them is not a memory, or was not a memory before, the whole directory is read
+    /// again.
     fn look_at_some(
         &self,
         root: &MemoryRoot,

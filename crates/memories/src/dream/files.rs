@@ -16,7 +16,7 @@ use crate::service::MemoryService;
 
 /// Maximum size of all topics together, in bytes: a hundred thousand topics of the usual size. They are held in memory.
 const MOST_BYTES: usize = 256 << 20;
-/// Maximum number of versions of a file that are checked. A file with more is treated as a person's.
+/// Maximum number of versions of a file that are checked. A file with more versions is treated as a person's.
 const VERSIONS: usize = 200;
 /// Authors that are the daemon itself. A file with any other author belongs to a person.
 const OURS: [MemoryAuthor; 2] = [MemoryAuthor::Extraction, MemoryAuthor::Dream];
@@ -74,7 +74,7 @@ impl MemoryService {
 }
 
 struct FileAuthors {
-    /// Whether the daemon wrote every version, and the newest is the current text.
+    /// Whether the daemon wrote every version, and the newest version is the current text.
     all_ours: bool,
     /// Whether a person restored the current text.
     put_back: bool,

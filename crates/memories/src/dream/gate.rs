@@ -18,7 +18,7 @@ pub(super) const DREAM: &str = "dream";
 const HOUR_MICROS: i64 = 3_600_000_000;
 /// Minimum time between two checks of a project's sessions, in microseconds.
 const LOOK_MICROS: i64 = 600_000_000;
-/// Maximum number of pages of sessions that a check reads. They hold more sessions than any check needs.
+/// Maximum number of pages of sessions that a check reads. These pages hold more sessions than any check needs.
 const PAGES: usize = 10;
 const PAGE: usize = 100;
 
@@ -26,7 +26,7 @@ const PAGE: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
     TooSoon(UnixMicros),
-    /// Enough time has passed. The sessions since then are counted next.
+    /// Enough time has passed. The sessions since the last dream are counted next.
     Count,
 }
 
@@ -87,8 +87,8 @@ impl MemoryService {
         Ok(true)
     }
 
-    /// Enqueues a dream of the person's memory, together with that of a project, if enough time has passed since the last one
-    /// of the person's memory.
+    /// Enqueues a dream of the person's memory along with a project's dream, if enough time has passed since the last
+    /// dream of the person's memory.
     async fn dream_of_person_if_due(&self, session: SessionId, dir: &str) -> Result<()> {
         let (key, now) = (Scope::Person.to_string(), self.cx.now());
         let last = self.last_dream(&key).await?;

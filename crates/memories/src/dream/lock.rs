@@ -19,7 +19,7 @@ const UNLOCK_WAIT: Duration = Duration::from_millis(5);
 const UNLOCK_TRIES: usize = 200;
 
 impl MemoryService {
-    /// Runs `work` under the lock; stops it if another daemon takes over.
+    /// Runs `work` while holding the lock, and stops it if another daemon takes over the lock.
     pub(super) async fn alone_in<T>(
         &self,
         root: Arc<MemoryRoot>,
@@ -59,7 +59,7 @@ impl MemoryService {
         }
     }
 
-    /// Renews the lock. Only returns when the lock is lost or could not be renewed.
+    /// Renews the lock. Returns only if the lock is lost or could not be renewed.
     async fn keep_memory_locked(&self, root: &Arc<MemoryRoot>, name: &str) -> ServiceError {
         loop {
             tokio::time::sleep(BEAT).await;

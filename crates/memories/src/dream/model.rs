@@ -1,4 +1,4 @@
-//! Consolidates with a model, which sees a copy of the memory and answers with files. Edits that lose something are
+//! Consolidates with a model, which sees a copy of the memory and answers with files. Edits that lose information are
 //! refused.
 
 use std::collections::BTreeMap;
@@ -22,14 +22,14 @@ use crate::standalone::standalone_request;
 const DIR: &str = "/memory";
 pub(super) const STRATEGY: Strategy = Strategy::Model;
 
-/// A plan with a model's edits, and the edits that were refused.
+/// A plan with a model's edits, and the reasons why other edits were refused.
 pub(super) struct ModelDream {
     pub(super) plan: DreamPlan,
     pub(super) refused: Vec<String>,
 }
 
 impl MemoryService {
-    /// Returns `None` if no model was asked or none answered; then the embedded plan is used.
+    /// Returns `None` if no model was asked or the model did not answer. The embedded plan is used in that case.
     pub(super) async fn dream_by_model(
         &self,
         directory: &Arc<DreamDirectory>,
@@ -84,8 +84,8 @@ fn is_own(directory: &DreamDirectory, file: &DirectoryFile) -> bool {
     directory.topics.iter().find(|topic| topic.name == *name).is_none_or(|topic| topic.untouched)
 }
 
-/// Reads the files of an answer, under the rules for all memories that a model writes: form, size, no secrets, no
-/// invisible characters. Also returns why others were refused.
+/// Reads the files in an answer, and checks them by the rules for all memories that a model writes: form, size, no
+/// secrets, no invisible characters. Also returns why some were refused.
 fn written(
     copy: &BTreeMap<DirectoryFile, String>,
     asked: &DreamQuestion,

@@ -39,7 +39,7 @@ struct DreamRequest {
     undo: bool,
     #[serde(default)]
     session: Option<SessionId>,
-    /// The last dream when this one was enqueued; `None` if a person requested it.
+    /// The last dream before this one was enqueued; `None` if a person requested this dream.
     #[serde(default)]
     before: Option<LastDream>,
 }
@@ -152,7 +152,7 @@ impl MemoryService {
         Ok(dreamt.plan)
     }
 
-    /// Returns topics from the sessions since the last dream that have not been written.
+    /// Returns topics that the sessions since the last dream taught and that have not been written.
     async fn new_lessons(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,4 @@
-//! Undoes the last dream, except in files that have changed since.
+//! Undoes the last dream, except in files that have changed since then.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Maximum number of a directory's versions that are searched for those of its last dream.
+/// Maximum number of versions in a directory that are searched for those that its last dream wrote.
 const VERSIONS: usize = 5_000;
 
 impl MemoryService {
@@ -58,7 +58,7 @@ impl MemoryService {
         Ok(dreamt.map(|version| (version.file, version.number)).collect())
     }
 
-    /// Undoes what the dream changed in one file. Returns the reason if the file was left alone.
+    /// Undoes what the dream changed in one file. If the file was left alone, returns the reason.
     async fn undo_file(
         &self,
         project: &MemoryProject,

@@ -12,7 +12,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Finds what the statements teach. Most turns teach nothing; then no file is read.
+    /// Finds what the statements teach. Most turns teach nothing, and no file is read then.
     pub(super) async fn learn_by_rules(
         &self,
         project: &MemoryProject,

@@ -1,5 +1,5 @@
-//! Forgets what a session taught: removes the lines that came from it and keeps all others. The stored versions make it
-//! possible to undo that.
+//! Forgets what a session taught: removes the lines that came from it and keeps all others. Stored versions make it
+//! possible to undo this.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::service::MemoryService;
 /// Maximum number of versions that are checked, per session and per file.
 const VERSIONS: usize = 2_000;
 
-/// One topic, and how to change it.
+/// A topic, and how to change it.
 struct ForgetRequest {
     scope: Scope,
     name: Name,

@@ -20,7 +20,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Returns `None` if no model was asked or none answered; then the rules are used.
+    /// Returns `None` if no model was asked or the model did not answer. The rules are used in that case.
     pub(super) async fn learn_by_model(
         &self,
         session: &SessionRecord,
@@ -121,7 +121,7 @@ impl MemoryService {
     }
 }
 
-/// Whether the model did its task: it wrote a memory, or at least an answer.
+/// Whether the model did its task: it wrote or proposed a memory, or at least finished with an answer.
 fn is_good(finished: &Finished, learned: &ExtractionPlan) -> bool {
     !learned.writes.is_empty()
         || !learned.proposals.is_empty()

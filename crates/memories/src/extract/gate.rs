@@ -10,8 +10,8 @@ use crate::service::MemoryService;
 
 pub(super) const EXTRACT: &str = "extract";
 
-/// Whether an extraction of the session is enqueued and has not started. A running one only covers the turns that had
-/// ended when it started, so another one may be enqueued meanwhile.
+/// Whether an extraction of the session is enqueued and has not started. A running extraction covers only the turns
+/// that had ended when it started, so another extraction may be enqueued in the meantime.
 #[derive(Debug, Default)]
 struct ExtractionPending(AtomicBool);
 
@@ -23,8 +23,8 @@ pub(super) fn ends_turn(message: &Message) -> bool {
 }
 
 impl MemoryService {
-    /// Enqueues an extraction if a turn has ended. If a crash loses it, the end of the next turn enqueues another one,
-    /// which covers the same messages because the session's mark has not moved.
+    /// Enqueues an extraction if a turn has ended. If a crash loses that extraction, the end of the next turn enqueues
+    /// another one, which also covers the same messages, because the session's mark has not moved.
     pub(crate) fn ask_extraction_gate(&self, handle: &SessionHandle, newest: Option<&Message>) {
         if newest.is_some_and(ends_turn) {
             self.ask_for_extraction(handle);

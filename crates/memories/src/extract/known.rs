@@ -18,7 +18,7 @@ use crate::service::MemoryService;
 const VERSIONS: usize = 4_000;
 
 impl MemoryService {
-    /// Reads the topics of all scopes from disk. Unreadable ones are skipped.
+    /// Reads the topics of all scopes from disk. Unreadable topics are skipped.
     pub(super) async fn known_topics(&self, project: &MemoryProject) -> Result<Vec<KnownTopic>> {
         let mut known = Vec::new();
         for scope in Scope::ALL {
@@ -59,7 +59,7 @@ impl MemoryService {
         Ok(found)
     }
 
-    /// Refuses a statement permanently, in any wording.
+    /// Records that a statement must never be learned again, in any wording.
     pub(crate) async fn refuse_statement(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,4 @@
-//! Carries out a plan: writes its texts. The plan is stored before the first one is written.
+//! Carries out a plan: writes its texts. The plan is stored before the first text is written.
 
 use bethink_api as api;
 use bethink_api::MemoryOutcome;
@@ -38,13 +38,13 @@ pub(super) fn learned(
     }
 }
 
-/// The outcome of a write if nothing changes before it.
+/// The outcome of a write, provided that nothing changes before it.
 pub(super) fn planned(write: &PlannedWrite) -> MemoryOutcome {
     if write.over.is_some() { MemoryOutcome::Changed } else { MemoryOutcome::Created }
 }
 
 impl MemoryService {
-    /// Writes the plan's texts that have not been written yet, but never over someone else's text.
+    /// Writes the plan's texts that have not been written yet, but never overwrites someone else's text.
     pub(super) async fn carry_out(
         &self,
         project: &MemoryProject,

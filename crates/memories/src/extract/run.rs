@@ -28,9 +28,9 @@ use crate::service::MemoryService;
 struct ExtractionScope {
     since: Since,
     dry_run: bool,
-    /// The prompt from which a model learns; by default the session's current one.
+    /// The prompt from which a model learns; by default, the session's current prompt.
     prefix: Option<SessionPrefix>,
-    /// Whether the extraction also covers the turn that has not ended.
+    /// Whether the extraction also covers a turn that has not ended.
     is_open: bool,
 }
 
@@ -63,8 +63,8 @@ impl MemoryService {
         self.extract(id, scope).await
     }
 
-    /// Extracts from the messages that a compaction removes from the view, in the background. The model reads them as
-    /// they were shown. If this fails, the next extraction covers the same messages.
+    /// Extracts memories, in the background, from the messages that a compaction removes from the view. The model reads
+    /// them as they were shown. If this fails, the next extraction covers the same messages.
     pub(crate) fn extract_before_compaction(&self, loaded: &LoadedSession) {
         if self.cx.settings().memory.extraction == "off" {
             return;
@@ -79,8 +79,8 @@ impl MemoryService {
         });
     }
 
-    /// Returns names and texts of topics that these sessions taught and that have not been written. The topics are found by
-    /// rules. Returns none if extraction is off.
+    /// Returns names and texts of topics that these sessions taught and that have not been written. The topics are
+    /// found by rules. The result is empty if extraction is off.
     pub(crate) async fn unwritten_lessons(
         &self,
         project: &MemoryProject,
@@ -141,7 +141,7 @@ impl MemoryService {
         Ok(out)
     }
 
-    /// Makes a plan: with the model if it is asked and answers, by rules otherwise. Other findings are added to `out`.
+    /// Makes a plan: with the model if it is asked and answers; by rules otherwise. Other findings are added to `out`.
     async fn learn(
         &self,
         session: &SessionRecord,

@@ -10,7 +10,7 @@ use bethink_transcript::{BlockKind, Message, Role, Seq, UnixMicros};
 use super::gate;
 use crate::service::MemoryService;
 
-/// Number of messages to read before the first new one, for the question that a statement answers.
+/// Number of messages to read before the first new message, to find the question that a statement answers.
 const BEFORE: u64 = 3;
 
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct NewStatements {
     pub(super) first: Seq,
     /// The last message of the newest turn that has ended.
     pub(super) through: Seq,
-    /// Number of statements that were skipped, because the agent wrote memory itself in their turn.
+    /// Number of statements that were skipped, because the agent itself wrote memory in the same turn.
     pub(super) by_agent: usize,
     /// Whether all statements are from an imported file.
     pub(super) imported: bool,
@@ -27,7 +27,7 @@ pub(super) struct NewStatements {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Since {
-    /// Messages since the last extraction; in a fork, those after the copied ones.
+    /// Messages since the last extraction; in a fork, only those after the copied messages.
     #[default]
     Mark,
     /// All messages, at a person's request.
@@ -35,7 +35,7 @@ pub(super) enum Since {
 }
 
 impl MemoryService {
-    /// Returns the statements to extract from. `is_open` also includes the turn that has not ended. `dir` is the
+    /// Returns the statements to extract from. If `is_open` is set, a turn that has not ended is included. `dir` is the
     /// project's memory directory, as an agent would name it.
     pub(super) async fn new_statements(
         &self,
@@ -86,7 +86,7 @@ impl MemoryService {
 
 impl MemoryService {
     /// Returns what the user typed in an imported session while the agent worked, after the message `start`. The client
-    /// recorded no messages for it, so each statement has the position of the message before it.
+    /// did not record this text as messages, so each statement has the position of the message before it.
     async fn queued_prompts(
         &self,
         session: &SessionRecord,
@@ -115,8 +115,8 @@ impl MemoryService {
 /// Prompts that a user typed while the agent worked.
 #[derive(Default)]
 struct QueuedPrompts {
-    /// The statements in the prompts. Their positions are the prompts' own numbers, because several prompts may follow one
-    /// message.
+    /// The statements in the prompts. Each statement's position is the number of its prompt, because several prompts
+    /// may follow one message.
     facts: Facts,
     /// The message before each prompt.
     places: Vec<Seq>,
@@ -130,7 +130,7 @@ impl QueuedPrompts {
         }
     }
 
-    /// Returns the statements. A statement without a time counts as made when the session began.
+    /// Returns the statements. A statement without a time counts as made at the beginning of the session.
     fn said(self, begun: UnixMicros) -> Vec<RecordedStatement> {
         let mut said = Vec::new();
         for one in self.facts.user.iter().flat_map(RecordedStatement::in_parts) {
@@ -176,7 +176,7 @@ impl TurnListener<'_> {
         }
     }
 
-    /// Ends the current turn. If the agent wrote memory itself, the turn's statements are only counted.
+    /// Ends the current turn. If the agent itself wrote memory in the turn, the turn's statements are only counted.
     fn settle(&mut self, seq: Seq) {
         self.new.through = seq;
         let own = std::mem::take(&mut self.own);

@@ -11,7 +11,8 @@ use super::standing::{self, InstructionGround, ReadInstructions};
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Reads everything that applies to a working directory. `touched` are files that a session would touch there.
+    /// Reads everything that applies to a working directory. `touched` are files that a session in that directory would
+    /// touch.
     pub async fn instructions(
         &self,
         project_dir: &str,

@@ -19,7 +19,7 @@ const YOUNG_MICROS: i64 = 2_000_000;
 /// file.
 type Stamp = Option<(u64, u64, u64, i64, i64)>;
 
-/// The state of every path that was checked while loading, including missing ones.
+/// The state of every path that was checked while loading, including missing paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stamps {
     paths: BTreeMap<PathBuf, Stamp>,

@@ -1,4 +1,4 @@
-//! Instructions in a session's prompts: the chain in the project part, files for touched files at the end.
+//! Instructions in a session's prompts: the chain in the project part, and instructions for touched files at the end.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -17,10 +17,10 @@ use super::standing::{self, InstructionGround, InstructionsShown};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for a disk that does not respond. Reading hundreds of files takes much less.
+/// How long a prompt waits for a disk that does not respond. Reading hundreds of files takes much less time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Number of messages in which clients send instruction files: Claude Code does so in its first one.
+/// Number of messages in which clients send instruction files: Claude Code sends them in its first message.
 const FIRST_MESSAGES: usize = 2;
 
 /// Returns the texts of the first messages, if prompts still show them.
@@ -76,8 +76,8 @@ impl MemoryService {
         new.map(attach).collect()
     }
 
-    /// Returns the session's instructions. The files are read again when one of them has changed, another one was touched or
-    /// approved, or the window was compacted.
+    /// Returns the session's instructions. The files are read again if one of them has changed, if another file has
+    /// been touched or approved, or if the session has been compacted.
     async fn instructions_of(
         &self,
         loaded: &LoadedSession,
@@ -116,7 +116,7 @@ impl MemoryService {
     }
 }
 
-/// Adds instruction files to prompts: the chain to the project part of the system prompt, others at the end.
+/// Adds instruction files to prompts: the chain to the project part of the system prompt, and other files at the end.
 #[derive(Debug)]
 pub struct InstructionContributor(pub MemoryService);
 
@@ -144,7 +144,7 @@ impl Contributor for InstructionContributor {
     }
 }
 
-/// Whether the newest attachment of that file shows its current text.
+/// Whether the newest attachment for a file shows the file's current text.
 fn is_shown(loaded: &LoadedSession, file: &LoadedInstruction) -> bool {
     let name = file.path.display().to_string();
     let mut shown = loaded.state.decisions.attachments().iter().rev();

@@ -1,4 +1,4 @@
-//! The instructions that a session's prompts show since the last compaction.
+//! The instructions that a session's prompts have shown since the last compaction.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(super) struct ReadInstructions {
     pub(super) stamps: Arc<Stamps>,
 }
 
-/// What a read depends on besides the project.
+/// What reading instructions depends on, apart from the project.
 #[derive(Clone, Debug)]
 pub(super) struct InstructionGround {
     pub(super) home: Option<PathBuf>,
@@ -56,7 +56,7 @@ impl InstructionGround {
     }
 }
 
-/// Reads everything for a working directory. Blocks on the disk.
+/// Reads all instructions for a working directory. Blocks on the disk.
 pub(super) fn read(
     InstructionGround { home, above, now }: InstructionGround,
     dir: &Path,
@@ -93,7 +93,8 @@ impl SessionFeature for InstructionsShown {
 }
 
 impl InstructionsShown {
-    /// Begins a read: returns the touched paths, and what was read last; `None` while an earlier read is running.
+    /// Begins a read: returns the touched paths and the result of the last read, or `None` while an earlier read is
+    /// running.
     pub(super) fn begin(
         &mut self,
         loaded: &LoadedSession,
@@ -106,7 +107,7 @@ impl InstructionsShown {
         Some((self.touched.clone(), self.read.clone()))
     }
 
-    /// Ends a read. `None` means that it failed; the next prompt tries again.
+    /// Ends a read. `None` means that the read failed; the next prompt tries again.
     pub(super) fn end(&mut self, read: Option<ReadInstructions>) {
         self.reading = false;
         self.read = read.or(self.read.take());
@@ -117,7 +118,7 @@ impl InstructionsShown {
         self.read.as_ref().map(|read| Arc::clone(&read.found))
     }
 
-    /// Adds the paths of the newest messages. A new boundary clears touched paths and instructions.
+    /// Adds the paths that the newest messages touch. A new boundary clears touched paths and instructions.
     fn follow(&mut self, loaded: &LoadedSession, asked: &[String]) {
         let boundary = loaded.state.decisions.boundary.as_ref();
         let id = boundary.map(|boundary| boundary.id.clone());

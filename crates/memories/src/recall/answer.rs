@@ -17,10 +17,10 @@ use crate::service::MemoryService;
 
 /// Maximum number of wordings of one question.
 const MOST_QUERIES: usize = 8;
-/// Maximum size of a question, in bytes. Of a long one, only the beginning and the end are read.
+/// Maximum size of a question, in bytes. Only the beginning and the end of a long question are read.
 const MOST_QUERY_BYTES: usize = 1024 * 1024;
 
-/// What a session's prompts show of the memories.
+/// Which memories a session's prompts show.
 #[derive(Debug, Default)]
 struct SessionView {
     shown: HashSet<Key>,
@@ -29,7 +29,7 @@ struct SessionView {
     model: String,
 }
 
-/// Returns the wordings of the question, without empty ones.
+/// Returns the wordings of the question that are not empty.
 fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
     let all = std::iter::once(&request.query).chain(&request.queries);
     let wordings: Vec<String> =
@@ -53,8 +53,7 @@ fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
 impl MemoryService {
     /// Returns the memories that are relevant to a question. If a model chooses the memories, waits for its answer.
     ///
-    /// # Errors
-    /// `Invalid` if the request has no question, too many, or too much text.
+    /// # Errors `Invalid` if the request has no question, too many questions, or too much text.
     pub async fn recall(&self, request: api::RecallRequest) -> Result<api::RecallAnswer> {
         let queries = wordings(&request)?;
         let project = self.project(&request.project_dir).await?;
@@ -89,9 +88,9 @@ impl MemoryService {
         Ok(api::RecallAnswer { memories, searched, strategy })
     }
 
-    /// Returns memories for another program's prompt: their names, and their texts for the prompt. No model is asked,
-    /// because a person is waiting. `delivered` are the names of memories that were already shown, and `session` is the
-    /// program's session, if bethink has it.
+    /// Returns memories for another program's prompt: their names, and their texts formatted for the prompt. No model
+    /// is asked, because a person is waiting. `delivered` are the names of memories that were already shown, and
+    /// `session` is the program's session, if bethink has it.
     pub async fn recall_for_hook(
         &self,
         dir: &str,

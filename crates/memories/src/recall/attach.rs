@@ -1,4 +1,4 @@
-//! Adds recalled memories to a prompt: as attachments at the end, within limits, each at most once in a view.
+//! Adds recalled memories to a prompt: as attachments at the end, within limits, and each at most once per view.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Checks recall on a project's own data: which topics should be found and are not, and which ones are recalled too often.
+//! Checks recall on a project's own data: which topics are not found although they should be, and which are recalled
+//! too often.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,19 +15,20 @@ use super::{Key, MOST};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Maximum number of topics that are searched for, and of past prompts that are replayed.
+/// Maximum number of topics that are searched for, and maximum number of past prompts that are replayed.
 const MOST_TOPICS: usize = 1_000;
 const MOST_PROMPTS: usize = 500;
 /// Maximum number of sessions whose prompts are replayed, newest first.
 const MOST_SESSIONS: usize = 50;
 /// Maximum number of a topic's quotations that are used as questions.
 const MOST_QUOTES: usize = 3;
-/// A topic matches too often if at least this many past prompts, and this share of them, would get it.
+/// A topic matches too often if it would be added to at least this many past prompts and to at least this share of
+/// them.
 const OFTEN: usize = 4;
 const OFTEN_SHARE: f64 = 0.1;
 /// Maximum number of words that a reason names.
 const EXAMPLES: usize = 3;
-/// Maximum length of a shown question, in characters.
+/// Maximum length of a question that is shown, in characters.
 const SHOWN_CHARS: usize = 120;
 
 impl MemoryService {
@@ -130,7 +132,7 @@ fn check_topic(project: &MemoryProject, key: &Key, check: &mut api::RecallCheck)
     }
 }
 
-/// Finds topics that many past prompts would get.
+/// Finds topics that would be added to many past prompts.
 fn replay(project: &MemoryProject, prompts: &[String], check: &mut api::RecallCheck) {
     let mut given: HashMap<Key, Vec<(&str, FoundMemory)>> = HashMap::new();
     for prompt in prompts {

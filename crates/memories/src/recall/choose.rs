@@ -36,7 +36,7 @@ pub(super) struct FoundMemory {
     pub(super) topic: Arc<MemoryTopic>,
     pub(super) why: api::RecallWhy,
     pub(super) certainty: api::RecallCertainty,
-    /// The branch on which it was learned, if the checkout does not contain that branch.
+    /// The branch on which the memory was learned, if the checkout does not contain that branch.
     pub(super) unmerged: Option<String>,
 }
 
@@ -48,13 +48,13 @@ impl FoundMemory {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemoryLookup {
-    /// Wordings of one question.
+    /// Wordings of the same question.
     pub(super) queries: Vec<String>,
     pub(super) manner: api::RecallManner,
     pub(super) recent_tools: Vec<String>,
     /// Topics that were already shown.
     pub(super) exclude: HashSet<Key>,
-    /// Memories that the session itself taught are left out.
+    /// Memories that the session itself taught. They are left out.
     pub(super) own: Option<OwnMemories>,
     pub(super) limit: usize,
 }
@@ -77,8 +77,8 @@ impl MemoryLookup {
 
 impl Library {
     /// Chooses topics with a keyword search, possibly none. For an explicit question, also chooses topics that are
-    /// similar in meaning, unless the keyword search answers it. Waits a moment if only a few new topics have no
-    /// vectors yet.
+    /// similar in meaning, unless the keyword search answers it. If only a few new topics have no vectors yet, waits a
+    /// moment for these.
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
         let by_words = move |wanted: &MemoryLookup| library.held().picks_by_words(wanted);
@@ -95,13 +95,14 @@ impl Library {
         blocking(move || Ok(library.with_meaning(picks, &wanted))).await
     }
 
-    /// Like [`Self::choose`], but blocking, and only with the vectors that exist.
+    /// Like [`Self::choose`], but blocks, and uses only the vectors that already exist.
     pub(super) fn choose_now(&self, wanted: &MemoryLookup) -> Vec<FoundMemory> {
         let picks = self.held().picks_by_words(wanted);
         self.with_meaning(picks, wanted)
     }
 
-    /// Replaces the picks for wordings that the keyword search does not answer.
+    /// For wordings that the keyword search does not answer, replaces its picks with the nearest topics by words and
+    /// meaning.
     fn with_meaning(&self, mut picks: Vec<Vec<Pick>>, wanted: &MemoryLookup) -> Vec<FoundMemory> {
         for (question, picks) in wanted.queries.iter().zip(&mut picks) {
             if !wanted.is_answered(picks) {
@@ -142,7 +143,7 @@ impl Library {
         self.held().catalog.len()
     }
 
-    /// Whether a topic only documents the usage of one of these tools.
+    /// Whether a topic only documents how to use one of these tools.
     pub(super) fn is_manual(&self, key: &Key, tools: &[String]) -> bool {
         let held = self.held();
         held.id(key).is_some_and(|id| is_manual(&held.catalog, id, tools))
@@ -150,7 +151,7 @@ impl Library {
 }
 
 impl LibraryState {
-    /// Returns the picks for each wording. Meaning never decides what is injected.
+    /// Returns the picks for each wording. Similarity in meaning never decides which memories are injected.
     fn picks_by_words(&self, wanted: &MemoryLookup) -> Vec<Vec<Pick>> {
         let exclude = self.left_out(wanted);
         let picks = wanted.queries.iter().map(|question| {
@@ -196,7 +197,8 @@ impl LibraryState {
         ids
     }
 
-    /// Returns topics for a model to choose from: results of the keyword search, best first, then the newest others.
+    /// Returns topics for a model to choose from: results of the keyword search, best first, then the newest of the
+    /// other topics.
     fn candidates(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
         let exclude = self.left_out(wanted);
         let question = wanted.queries.join("\n");
@@ -214,7 +216,7 @@ impl LibraryState {
 }
 
 impl MemoryService {
-    /// Moves memories of branches that the checkout of `dir` does not contain to the end.
+    /// Moves memories from branches that the checkout of `dir` does not contain to the end of the list.
     pub(super) async fn unmerged_last(
         &self,
         project: &MemoryProject,

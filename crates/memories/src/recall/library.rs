@@ -27,7 +27,7 @@ pub(super) struct LibraryState {
     pub(super) catalog: Catalog,
     ids: HashMap<Key, (TopicId, Hash)>,
     pub(super) topics: HashMap<TopicId, LibraryTopic>,
-    /// Revisions of the snapshots that were last read, in the order of scopes.
+    /// Revisions of the snapshots that were last read, in scope order.
     revisions: Option<[u64; 3]>,
     next: u32,
 }
@@ -66,17 +66,17 @@ impl Library {
         topics.collect()
     }
 
-    /// Returns the revisions of the snapshots that were last read, in the order of scopes.
+    /// Returns the revisions of the snapshots that were last read, in scope order.
     pub(super) fn revisions(&self) -> Option<[u64; 3]> {
         self.held().revisions
     }
 
-    /// Whether the library is up to date with these snapshots, in the order of scopes.
+    /// Whether the library is up to date with these snapshots, which are in scope order.
     pub(super) fn follows(&self, shown: &[Arc<DirectorySnapshot>; 3]) -> bool {
         self.revisions() == Some(shown.each_ref().map(|shown| shown.revision))
     }
 
-    /// Reads topics that are new or changed in these snapshots, and drops removed ones. Blocks.
+    /// Reads topics that are new or changed in these snapshots, and drops removed topics. Blocks.
     pub(super) fn follow(
         &self,
         directories: &[Arc<MemoryDirectory>; 3],

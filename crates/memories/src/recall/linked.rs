@@ -7,7 +7,7 @@ use bethink_memdir::{Name, header, index};
 
 use crate::directory::{DirectorySnapshot, MemoryTopic};
 
-/// Maximum number of linked topics that are named for each recalled one.
+/// Maximum number of linked topics that are named for each recalled topic.
 const MOST: usize = 5;
 
 /// Returns the topics of the same directory that a text links to, in order, except for the text's own topic.

@@ -14,17 +14,17 @@ use tokio::sync::watch;
 use super::Key;
 use super::library::Library;
 
-/// If a project has more topics than this, passages get no vectors, only each topic's name and description: for 10,000
-/// topics, vectors of all passages would take 20 MB, and half an hour to make.
+/// If a project has more topics than this, vectors are made only of each topic's name and description, and not of its
+/// passages: for 10,000 topics, vectors of all passages would take 20 MB, and half an hour to make.
 const MOST_WITH_PASSAGES: usize = 1_000;
 /// Number of words per passage, and maximum number of passages per topic. The encoder reads about 90 words at a time.
 const PASSAGE_WORDS: usize = 80;
 const MOST_PASSAGES: usize = 8;
-/// Minimum number of words of a passage. A shorter one says little about the topic, and would weigh as much as its
+/// Minimum number of words of a passage. A shorter passage says little about the topic, and would weigh as much as its
 /// description.
 const FEWEST_WORDS: usize = 8;
-/// How long a question waits for vectors that are being made, and for how many topics at most. The vectors of 60 topics take
-/// about a second.
+/// How long a question waits for vectors that are being made, and the maximum number of topics for which it waits. The
+/// vectors of 60 topics take about a second.
 const PATIENCE: Duration = Duration::from_secs(2);
 const MOST_AWAITED: usize = 100;
 /// The encoder. Its weights are part of the program, so it takes no memory until it is used.
@@ -46,8 +46,8 @@ pub(crate) struct Meanings {
     pub(super) is_read: tokio::sync::Mutex<bool>,
     /// Whether a job that makes missing vectors is waiting or running.
     pub(super) is_asked: AtomicBool,
-    /// Number of topics that are not yet found by their meaning: the name and description, or the first passage, has no
-    /// vector.
+    /// Number of topics that cannot yet be found by their meaning: the name and description, or the first passage, has
+    /// no vector.
     pub(super) pending: watch::Sender<usize>,
 }
 
@@ -69,7 +69,8 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// Returns which vectors come next: those of name and description first, then those of first passages, last all others.
+    /// Returns which vectors of the topic come next: that of the name and description (0), that of the first passage
+    /// (1), or all others (2).
     pub(super) fn stage(&self) -> usize {
         self.done.len().min(2)
     }
@@ -109,8 +110,8 @@ impl Meanings {
         similar.collect()
     }
 
-    /// Waits until topics that have just arrived are found by their meaning, but no longer than [`PATIENCE`], and not for
-    /// many topics.
+    /// Waits until new topics can be found by their meaning, but no longer than [`PATIENCE`], and not at all if there
+    /// are many of them.
     pub(super) async fn wait_for_few(&self) {
         let mut pending = self.pending.subscribe();
         if *pending.borrow() <= MOST_AWAITED {
@@ -119,8 +120,8 @@ impl Meanings {
         }
     }
 
-    /// Drops vectors of outdated texts, and returns the topics with missing vectors: first those without one for name
-    /// and description, then those without one for the first passage, and last all others.
+    /// Drops vectors of outdated texts, and returns the topics with missing vectors: first those that lack the vector
+    /// of the name and description, then those that lack the vector of the first passage, and last all others.
     pub(super) fn missing(&self, library: &Library) -> Vec<Missing> {
         if ENCODER.is_none() {
             return Vec::new();

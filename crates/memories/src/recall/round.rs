@@ -18,7 +18,7 @@ use crate::service::MemoryService;
 
 /// How long a prompt waits for the keyword search, which takes milliseconds unless topics must be read first.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Number of results to search for. It exceeds the number needed, because some may already be shown.
+/// Number of results to search for. It exceeds the number needed, because some results may already have been shown.
 const SPARE: usize = 20;
 
 /// The session's current round, if there has been one.
@@ -27,7 +27,7 @@ struct CurrentRound(Mutex<Option<Arc<Round>>>);
 
 impl SessionFeature for CurrentRound {}
 
-/// The search for one user message, shared by all prompts that follow it.
+/// The search for one user message, shared by all prompts that follow the message.
 #[derive(Debug)]
 pub(super) struct Round {
     /// The user message that the search is for.
@@ -60,7 +60,7 @@ impl Round {
         }
     }
 
-    /// Drops results that a prompt has used. A model's choice that it has not used stays for the next prompt.
+    /// Drops results that a prompt has used. A model's choice that the prompt has not used is kept for the next prompt.
     pub(super) fn mark_used(&self, by_model: bool) {
         let mut found = locked(&self.found);
         found.by_words.clear();

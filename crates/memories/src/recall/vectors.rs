@@ -50,7 +50,7 @@ impl JobHandler for VectorsJob {
 }
 
 impl MemoryService {
-    /// Reads the stored vectors, and has the missing ones made, in the background. Never fails: without vectors, recall
+    /// Reads the stored vectors, and has missing vectors made, in the background. Never fails: without vectors, recall
     /// uses words alone.
     pub(super) fn follow_meaning(&self, project: &Arc<MemoryProject>) {
         let (memories, project) = (self.clone(), Arc::clone(project));
@@ -79,7 +79,7 @@ impl MemoryService {
         enqueued.map(drop)
     }
 
-    /// Reads the stored vectors once. Rows that cannot be read are made again.
+    /// Reads the stored vectors once. Vectors that cannot be read are made again.
     pub(super) async fn read_vectors(&self, project: &MemoryProject) {
         let mut is_read = project.library.meanings.is_read.lock().await;
         if std::mem::replace(&mut *is_read, true) {
@@ -121,8 +121,8 @@ impl MemoryService {
         Ok(json!({ "topics": made? }))
     }
 
-    /// Makes the missing vectors, batch by batch. Returns the number of topics in all batches. Adds to `failed` the
-    /// texts that could not be done.
+    /// Makes the missing vectors, batch by batch. Returns the sum of the batches' results. Texts for which this failed
+    /// are added to `failed`.
     async fn make_missing(
         &self,
         project: &Arc<MemoryProject>,
@@ -147,7 +147,7 @@ impl MemoryService {
         Ok(made)
     }
 
-    /// Makes and stores the next vectors of these topics. Returns the number of those for which that succeeded.
+    /// Makes and stores the next vectors of these topics. Returns the number of topics for which this succeeded.
     async fn make_batch(
         &self,
         project: &Arc<MemoryProject>,
@@ -196,7 +196,7 @@ impl MemoryService {
     }
 }
 
-/// Calls `make` with each item, for half of them on a second thread.
+/// Calls `make` with each item. A second thread handles half of the items.
 fn made_by_two<T: Send, M: Send>(
     mut items: Vec<T>,
     make: impl Fn(T) -> Option<M> + Sync,
@@ -211,8 +211,8 @@ fn made_by_two<T: Send, M: Send>(
     })
 }
 
-/// Makes the next vectors of a topic. Returns `None` if the file has changed or is gone: then its vectors are requested again
-/// after the next change of the library.
+/// Makes the next vectors of a topic. Returns `None` if the file has changed or is gone. Its vectors are then requested
+/// again after the next change to the library.
 fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec<Embedding>)> {
     let Missing { key, hash, done: mut vectors } = missing;
     let (text, read) = project.directory(key.0).text_now(&key.1).ok()??;

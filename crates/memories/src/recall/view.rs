@@ -10,9 +10,10 @@ use bethink_transcript::{BlockKind, Seq, UnixMicros};
 use super::Key;
 use crate::directory::MemoryTopic;
 
-/// The kind of attachment. Index changes have the same kind, but names without a scope.
+/// The kind of attachment that shows recalled memories. Index changes have the same kind, but their names have no
+/// scope.
 pub(super) const WHAT: &str = "memory";
-/// Number of newest messages in which a called tool counts as in use.
+/// Number of newest messages in which tool calls count as recent.
 const RECENT_MESSAGES: usize = 12;
 const RECENT_TOOLS: usize = 16;
 

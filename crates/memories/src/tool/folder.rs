@@ -73,7 +73,7 @@ impl ToolRun<'_> {
     }
 
     /// Writes the new file before it removes the old one, so that a crash in between leaves both. If the old file was
-    /// changed meanwhile, it stays and the new one is removed.
+    /// changed in the meantime, it stays, and the new file is removed.
     async fn move_file(
         &self,
         (old, from): (&str, DirectoryFile),

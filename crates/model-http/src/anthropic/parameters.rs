@@ -7,14 +7,14 @@ use serde_json::value::RawValue;
 
 /// Members that bethink sets itself.
 const OWN: [&str; 6] = ["model", "max_tokens", "system", "tools", "messages", "stream"];
-/// Members that shape the answers to the client, and would spoil the answers to bethink. The cache does not depend on
+/// Members that shape the answers for the client, and would spoil the answers for bethink. The cache does not depend on
 /// them.
 const OF_THE_ANSWER: [&str; 2] = ["stop_sequences", "output_format"];
 /// Members that a request for a token count may have.
 const COUNTED: [&str; 2] = ["thinking", "tool_choice"];
 
-/// Writes the members of `parameters`, an object or nothing, each after a comma. `max_tokens` is `None` in a request for a
-/// token count.
+/// Writes the members of `parameters`, each after a comma. `parameters` is a JSON object or empty. `max_tokens` is
+/// `None` in a request for a token count.
 pub(super) fn write(parameters: &[u8], max_tokens: Option<u64>, body: &mut Vec<u8>) {
     let members = std::str::from_utf8(parameters).ok().and_then(members).unwrap_or_default();
     for (name, value) in members.iter().filter(|(name, value)| fits(name, value, max_tokens)) {
@@ -38,7 +38,7 @@ fn fits(name: &str, value: &RawValue, max_tokens: Option<u64>) -> bool {
     }
 }
 
-/// The members that are read of `thinking` and `tool_choice`.
+/// The members of `thinking` and `tool_choice` that are read.
 #[derive(Default, Deserialize)]
 struct Parameter {
     #[serde(rename = "type", default)]

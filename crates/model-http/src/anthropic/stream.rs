@@ -14,7 +14,7 @@ use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use crate::usage::UsageTally;
 use bethink_sse::SseEvent;
 
-/// The kinds of delta that extend a string, each with the name of the member in the block and in the delta.
+/// The kinds of delta that extend a string, each with the name that the string has in both the block and the delta.
 const GROWING: [(&str, &str); 4] = [
     ("text_delta", "text"),
     ("thinking_delta", "thinking"),
@@ -212,7 +212,7 @@ impl GrowingBlock {
         Ok(json)
     }
 
-    /// Returns the received text after the text in the start event, which is almost always empty.
+    /// Returns the text from the start event, which is almost always empty, followed by the text received since.
     fn joined(&self, member: &str, grown: &Literal) -> Result<String, ProviderTrouble> {
         let start: Members<'_> = serde_json::from_str(self.start.get())
             .map_err(|e| ProviderTrouble::no_json("a block", &e))?;

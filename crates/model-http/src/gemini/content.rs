@@ -1,7 +1,7 @@
-//! Converts contents of a conversation to messages of the Messages API.
+//! Converts the contents of a conversation to messages of the Messages API.
 //!
-//! Calls and their responses get IDs by their place in the conversation. Their own IDs are optional, and clients that
-//! make one up for a call do so only when they send the call back.
+//! Calls and their responses get IDs that depend on their position in the conversation. Gemini's own IDs are optional,
+//! and clients that make up an ID for a call do so only when they send the call back.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub struct GeminiMessage {
     pub json: String,
     /// The content's parts, as JSON.
     pub parts: Vec<String>,
-    /// Index of the part of each block. Parts without content, and repeated responses, have no block.
+    /// For each block, the index of its part. Parts without content, and repeated responses, have no block.
     pub blocks: Vec<usize>,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct FunctionResponse<'a> {
 struct OpenCall {
     own_id: Option<String>,
     name: String,
-    /// The ID of its block.
+    /// The ID of the call's block.
     id: String,
     is_answered: bool,
 }
@@ -156,7 +156,8 @@ impl ContentReader {
         Some(GeminiMessage { json, parts, blocks })
     }
 
-    /// Returns the block of a part; the outer `None` if the part is not an object. `calls` counts the calls of its content.
+    /// Returns the block for a part, if it has one. The outer `Option` is `None` if the part is not an object. `calls`
+    /// counts the calls in the part's content.
     fn block(&mut self, raw: &str, calls: &mut usize) -> Option<Option<String>> {
         let part: ContentPart<'_> =
             serde_json::from_str(raw).ok().filter(|_| raw.starts_with('{'))?;
@@ -212,8 +213,8 @@ impl ContentReader {
         with_rest(block, raw, CALL_MEMBERS)
     }
 
-    /// Returns the block of a response; `None` if it repeats one, as some clients do when they resume a conversation. A
-    /// response without a call is not a tool result.
+    /// Returns the block of a response; `None` if the response is a repetition, which some clients send when they
+    /// resume a conversation. A response without a call is not a tool result.
     fn response(&mut self, response: &FunctionResponse<'_>, raw: &str) -> Option<String> {
         let name = response.name.as_deref().unwrap_or_default();
         let own_id = response.id.as_deref().filter(|id| !id.is_empty());
@@ -241,7 +242,7 @@ impl ContentReader {
 }
 
 impl FunctionResponse<'_> {
-    /// Returns the name of the member that has the function's output, if that is a text.
+    /// Returns the name and value of the member that contains the function's output, if the value is text.
     pub(super) fn output_member(&self) -> Option<(&'static str, &str)> {
         let members = members(given(self.response)?.get())?;
         let text = |name: &str| {
@@ -295,8 +296,8 @@ fn media_block(data: &RawValue) -> Option<String> {
     Some(format!(r#"{{"type":"{kind}","source":{{{source}}}}}"#))
 }
 
-/// Returns the block with the part's other members in its member `part`. The own ID of a call or a response is one of
-/// them.
+/// Adds the part's other members to the block, as a member `part`. They include the ID that the client gave to a call
+/// or a response.
 fn with_rest(block: String, raw: &str, known: &[&str]) -> Option<String> {
     let all = members(raw)?;
     let mut rest = Vec::new();

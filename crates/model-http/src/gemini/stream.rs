@@ -56,7 +56,7 @@ struct PromptFeedback<'a> {
 /// A part of the answer.
 #[derive(Debug)]
 enum GatheredPart {
-    /// Pieces of a text, until one has a signature.
+    /// Joined pieces of a text, up to and including the first piece with a signature.
     Text { text: Literal, is_thought: bool, signature: Option<String> },
     /// JSON of any other part, which arrives whole.
     Other(String),
@@ -69,7 +69,7 @@ pub(crate) struct GatheredContent {
     pub(super) id: String,
     pub(super) model: String,
     parts: Vec<GatheredPart>,
-    /// Why the answer ended; `None` if it did not.
+    /// Why the answer ended; `None` if it has not ended.
     finish: Option<Stop>,
     pub(super) tally: UsageTally,
 }

@@ -36,8 +36,8 @@ fn media(source: &MediaSource<'_>) -> Option<String> {
     })
 }
 
-/// Returns the part of a response with the text of a block in place of its own output; `None` if either is invalid. Its
-/// other members stay; media stay if the block has any.
+/// Returns a response part in which the block's text replaces the output; `None` if either is invalid. The part's other
+/// members are kept. Media are kept if the block has any.
 pub fn with_response(part: &str, block: &str) -> Option<String> {
     let read: ContentPart<'_> = serde_json::from_str(part).ok()?;
     let own = given(read.function_response)?.get();

@@ -1,8 +1,8 @@
 //! Converts a request from the blocks of the Messages API to chat completions.
 //!
-//! Each message is converted separately, and text keeps the bytes of its JSON literal, so that a longer prompt begins with
-//! the bytes of a shorter one. Thinking, cache breakpoints and blocks of unknown kinds are left out, because these servers
-//! do not support them.
+//! Each message is converted separately, and text keeps the bytes of its JSON literal, so that a longer prompt begins
+//! with the bytes of a shorter prompt. Thinking, cache breakpoints and blocks of unknown kinds are left out, because
+//! these servers do not support them.
 
 use bethink_model::ModelRequest;
 use bethink_transcript::json::encode_string;
@@ -18,8 +18,8 @@ use crate::trouble::ProviderTrouble;
 const GAP: &str = r"\n\n";
 const DOCUMENT: &str = "[document]";
 const IMAGE: &str = "[image]";
-/// Replaces the content of a message that has none left, such as one with only thinking. Many of these servers reject
-/// an empty string, and the templates of local models reject a missing message.
+/// Replaces the content of a message that would otherwise be empty, such as a message with only thinking. Many of these
+/// servers reject an empty string, and the templates of local models reject a missing message.
 const NOTHING: &str = "(nothing to show)";
 
 #[derive(Deserialize)]
@@ -53,7 +53,7 @@ pub(super) fn body(
     Ok(body.into_bytes())
 }
 
-/// Converts one message to one or more, joined by commas.
+/// Converts one message to one or more messages, joined by commas.
 pub(super) fn messages(message: Message) -> String {
     let blocks = message.blocks.into_vec().into_iter().map(|block| PromptBlock {
         json: block.json,
@@ -113,7 +113,7 @@ fn system(system: &[u8]) -> Result<Option<String>, ProviderTrouble> {
     Ok((!text.is_empty()).then(|| format!(r#"{{"role":"system","content":"{text}"}}"#)))
 }
 
-/// Returns the inside of a JSON string; `None` for anything else.
+/// Returns a JSON string literal without its quotes; `None` for anything else.
 fn literal(json: &[u8]) -> Option<&str> {
     std::str::from_utf8(json).ok()?.trim().strip_prefix('"')?.strip_suffix('"')
 }
@@ -125,8 +125,8 @@ fn chat(message: &PromptMessage) -> Vec<String> {
     }
 }
 
-/// Converts a user message. Each tool result becomes a separate message, followed by one with the user's own content.
-/// Images in results are moved there, because a result can contain only text.
+/// Converts a user message. Each tool result becomes a separate message, followed by a message with the user's own
+/// content. Images in results are moved to that message, because a result can contain only text.
 fn user(message: &PromptMessage) -> Vec<String> {
     let (mut messages, mut parts) = (Vec::new(), Vec::new());
     for block in &message.blocks {
@@ -179,7 +179,7 @@ fn assistant(message: &PromptMessage) -> String {
 
 /// A piece of a user's message.
 enum UserPart {
-    /// A text, as the inside of a JSON literal.
+    /// A text, as a JSON string literal without its quotes.
     Text(String),
     /// The URL of an image.
     Image(String),
@@ -189,7 +189,7 @@ fn read(block: &PromptBlock) -> Option<ContentBlock<'_>> {
     serde_json::from_slice(&block.json).ok()
 }
 
-/// Returns the inside of the text's JSON literal.
+/// Returns the text's JSON string literal without its quotes.
 fn text_of<'a>(block: &ContentBlock<'a>) -> Option<&'a str> {
     let text = block.text.filter(|_| block.kind.as_deref() == Some("text"))?;
     inside(text)
@@ -211,8 +211,8 @@ fn part(block: &ContentBlock<'_>) -> Option<UserPart> {
     }
 }
 
-/// Returns a result's text, as the inside of a JSON literal, and moves its images to `beside`. Chat completions have no
-/// error flag, so the text begins with `Error:`.
+/// Returns a result's text, as a JSON string literal without its quotes, and moves its images to `beside`. Chat
+/// completions have no error flag, so the text of an error begins with `Error:`.
 fn result(block: &ContentBlock<'_>, is_error: bool, beside: &mut Vec<UserPart>) -> String {
     let mut texts: Vec<String> = Vec::new();
     match block.content {

@@ -12,8 +12,8 @@ use crate::answer::{self, Literal};
 use crate::trouble::ProviderTrouble;
 use crate::usage::UsageTally;
 
-/// Maximum number of tool calls in an answer. Models make a dozen; the limit bounds the search for the call that a piece
-/// belongs to.
+/// Maximum number of tool calls in an answer. Models make about a dozen. The limit bounds the search for the call that
+/// a piece belongs to.
 const MAX_CALLS: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -33,7 +33,8 @@ struct Choice {
     finish_reason: Option<String>,
 }
 
-/// The members of a message that are read. Reasoning is ignored: it has many names, is not signed, and is not needed later.
+/// The members of a message that are read. Reasoning is ignored: its name differs between servers, it is not signed,
+/// and it is not needed later.
 #[derive(Deserialize)]
 struct MessageDelta {
     content: Option<Box<RawValue>>,
@@ -120,8 +121,8 @@ impl GatheredAnswer {
         Ok(())
     }
 
-    /// Returns the call that a piece belongs to: the one with its index, or the last one if the server sends no index.
-    /// A different id begins a new call regardless of the index, because some servers always send 0.
+    /// Returns the call that a piece belongs to: the call with the piece's index, or the last call if the server sends
+    /// no index. A different id begins a new call regardless of the index, because some servers always send 0.
     fn call_of(
         &mut self,
         index: Option<u64>,
@@ -168,7 +169,7 @@ impl GatheredAnswer {
         })
     }
 
-    /// Reads the finish reason. An answer without one may have been cut off, so it is rejected.
+    /// Reads the finish reason. An answer without a finish reason may have been cut off, so it is rejected.
     fn stop(&self) -> Result<Stop, ProviderTrouble> {
         let Some(finish) = self.finish.as_deref() else {
             return Err(ProviderTrouble::broken("the answer has no finish_reason"));

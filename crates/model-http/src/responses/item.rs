@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::answer;
 
-/// Who an item is from.
+/// The sender of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemSpeaker {
     /// A message with the role `system` or `developer`.
@@ -18,7 +18,7 @@ pub enum ItemSpeaker {
     Assistant,
     /// The result of a tool that the client runs.
     ToolResult,
-    /// Changes tools or parameters from here on.
+    /// A change of tools or parameters that applies from here on.
     Setting,
 }
 
@@ -65,11 +65,11 @@ struct ContentPart<'a> {
 
 /// Items that change tools or parameters.
 const SETTINGS: [&str; 2] = ["additional_tools", "configuration_update"];
-/// Types of calls and results whose blocks need no whole item: their member `item` contains only what has no place in the
-/// block.
+/// Types of calls and results whose block does not contain the whole item: its member `item` contains only what has no
+/// equivalent in the block.
 pub(super) const PLAIN_CALLS: [&str; 4] =
     ["function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"];
-/// Members of these items that a block has under another name, or that do not change what the item means.
+/// Members of these items that have another name in the block, or that do not change what the item means.
 const CALL_MEMBERS: [&str; 5] = ["status", "call_id", "name", "arguments", "input"];
 
 impl<'a> ResponseItem<'a> {
@@ -196,8 +196,8 @@ impl<'a> ResponseItem<'a> {
         Some(format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content}{own}}}"#))
     }
 
-    /// Returns the member `item` of a call's or a result's block: the members that have no place in the block, so that
-    /// [`super::items_of_blocks`] can write the item again. Empty for a plain function call.
+    /// Returns the member `item` of a call's or a result's block: the item's members that have no equivalent in the
+    /// block, so that [`super::items_of_blocks`] can write the item again. It is empty for a plain function call.
     fn own_members(&self) -> Option<String> {
         let is_plain = PLAIN_CALLS.contains(&self.kind());
         let is_own = |name: &str| match name {

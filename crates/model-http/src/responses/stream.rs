@@ -15,7 +15,7 @@ use crate::usage::UsageTally;
 /// Maximum number of items in an answer. Models make a few dozen.
 const MAX_ITEMS: usize = 10_000;
 
-/// The members of an event that are read. Texts come again in the finished item.
+/// The members of an event that are read. Pieces of text are ignored, because the finished item repeats the text.
 #[derive(Deserialize)]
 pub(super) struct ResponseEvent<'a> {
     #[serde(borrow, rename = "type", default)]
@@ -51,7 +51,7 @@ pub(crate) struct GatheredResponse {
     pub(super) model: String,
     /// The finished items, as JSON.
     items: Vec<String>,
-    /// Why the answer ended; `None` if it did not.
+    /// Why the answer ended; `None` if it has not ended.
     stop: Option<Stop>,
     pub(super) tally: UsageTally,
 }
@@ -92,7 +92,8 @@ impl GatheredResponse {
         }
     }
 
-    /// Takes the whole response. The items of a stream are kept, because some servers leave them out at the end.
+    /// Takes the whole response. Items that have already been streamed are kept, because some servers leave them out of
+    /// the final response.
     pub(super) fn end_with(&mut self, response: &ResponseBody<'_>) -> Result<(), ProviderTrouble> {
         self.begin(response);
         self.tally.take_responses(response.usage);

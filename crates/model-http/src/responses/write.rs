@@ -10,9 +10,9 @@ use crate::block::{ContentBlock, MediaSource};
 
 const USER: &str = "user";
 
-/// Returns the items for blocks of one message; `None` if a block is invalid. Neighboring texts become one message.
-/// Items have no ids, because the provider may not have stored them. Reasoning that it did not return in encrypted form
-/// is left out for the same reason. `role` is that of the messages to write: `user`, `assistant` or `developer`.
+/// Returns the items for blocks of one message; `None` if a block is invalid. Adjacent texts become one message. Items
+/// have no ids, because the provider may not have stored them. Reasoning that the provider did not return in encrypted
+/// form is left out for the same reason. `role` is that of the messages to write: `user`, `assistant` or `developer`.
 pub fn items_of_blocks<'a>(
     role: &str,
     blocks: impl IntoIterator<Item = &'a str>,
@@ -42,7 +42,7 @@ fn is_encrypted(reasoning: &ContentBlock<'_>) -> bool {
     reasoning.encrypted_content.is_some_and(|raw| raw.get().starts_with('"') && raw.get() != "\"\"")
 }
 
-/// Returns a result with the content of a block in place of its own output; `None` if an output of its kind cannot be
+/// Returns a result in which the block's content replaces the output; `None` if outputs of this kind cannot be
 /// shortened.
 pub fn with_output(item: &str, block: &str) -> Option<String> {
     #[derive(Deserialize)]
@@ -69,7 +69,7 @@ fn shell_output(output: &str, text: &str) -> Option<String> {
     Some(format!("[{}]", std::str::from_utf8(&last).ok()?))
 }
 
-/// Returns the content part for a block; `None` if the block is an item of its own.
+/// Returns the content part for a block; `None` if the block becomes a separate item.
 fn part(block: &ContentBlock<'_>, raw: &str, role: &str) -> Option<String> {
     let kind = if role == "assistant" { "output_text" } else { "input_text" };
     match block.kind.as_deref()? {
@@ -98,7 +98,7 @@ fn image(block: &ContentBlock<'_>) -> String {
     )
 }
 
-/// Returns a message with these parts, and empties them.
+/// Returns a message with these parts, and empties the list.
 fn message(role: &str, parts: &mut Vec<String>) -> Option<String> {
     let parts = std::mem::take(parts);
     (!parts.is_empty())
@@ -143,9 +143,9 @@ fn result(block: &ContentBlock<'_>) -> Option<String> {
 /// The member `item` of a block.
 struct Own<'a> {
     kind: Cow<'a, str>,
-    /// Its members, without `type` if the rest of the item comes from the block.
+    /// The members of `item`, without `type` if the rest of the item comes from the block.
     rest: String,
-    /// It has all members of the item.
+    /// Whether `rest` contains all members of the item.
     is_whole: bool,
     has_output: bool,
 }
