@@ -91,7 +91,7 @@ pub(crate) fn take_key(request: &mut Request) {
     }
 }
 
-/// Moves the project of an address from the path into a header, so that the gateway's routes do not differ.
+/// Moves the project of an address from the path into a header, so that the gateway needs no separate routes for it.
 pub(crate) fn take_project(request: &mut Request) -> Result<(), HttpFailure> {
     let uri = request.uri();
     let Some((before, given, rest)) = split(uri.path()) else { return Ok(()) };

@@ -172,7 +172,7 @@ fn problem() -> Response {
         .build()
 }
 
-/// Describes a response without a description by its schema.
+/// If a response has no description, gives it the description of its schema.
 fn describe_response(response: &mut Response, components: &Components) {
     if !response.description.is_empty() {
         return;

@@ -24,7 +24,7 @@ pub(super) struct Overlay {
 /// A line of a section, in the order of the file.
 #[derive(Debug)]
 enum KeptLine {
-    /// A row that the daemon wrote, by its key.
+    /// The key of a row that the daemon wrote.
     Row(String),
     /// A line that a person wrote.
     Own(String),
