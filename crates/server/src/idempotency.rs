@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a repeated request runs once, and gets the answer of the first one.
+//! `Idempotency-Key`: a repeated request has no further effect, and gets the answer to the first one.
 
 use std::sync::PoisonError;
 

@@ -21,10 +21,10 @@ use crate::remembered::RememberedState;
 use crate::sent::LastRequest;
 
 /// Number of tokens by which an evicted session may grow before an append loads it again, so that notes, dreams and
-/// spans are still triggered. The same number triggers an update of the notes.
+/// spans are still triggered. The same growth triggers an update of the notes.
 const UNSEEN_TOKENS: u64 = 5_000;
-/// Maximum size of a session that an append loads, in bytes: a few times the largest window. Only a session without
-/// compactions is larger. It is loaded when a prompt or a compaction needs it.
+/// Maximum size of a session that an append loads, in bytes: a few times the largest window. Only sessions without
+/// compactions become larger; they are loaded when a prompt or a compaction needs them.
 pub(crate) const MAX_LOAD_BYTES: usize = 32 << 20;
 /// Maximum number of handles. A handle of a session that is not in memory takes a few hundred bytes.
 const MAX_HANDLES: usize = 4_096;

@@ -177,7 +177,7 @@ impl SessionService {
     }
 
     /// Reads history after `after`, in batches, because a long session should not be in memory twice. Returns its size.
-    /// Of a history of more than `most` bytes, only the tokens are kept.
+    /// If the history has more than `most` bytes, only its number of tokens is kept.
     async fn take_history(
         &self,
         loaded: &mut LoadedSession,

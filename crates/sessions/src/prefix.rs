@@ -116,8 +116,8 @@ impl SessionPrefix {
     }
 }
 
-/// Returns the name of a model without the suffix that clients use for a window of a million tokens. Providers do not know
-/// it.
+/// Returns the name of a model without the suffix that clients use for a window of a million tokens. Providers do not
+/// know this suffix.
 fn plain_name(model: &str) -> &str {
     model.strip_suffix("[1m]").unwrap_or(model)
 }

@@ -140,7 +140,7 @@ pub(crate) struct LastRequest(Arc<Mutex<LastState>>);
 #[derive(Debug, Default)]
 pub(crate) struct LastState {
     pub(crate) request: Option<SentRequest>,
-    /// The frame in the store.
+    /// The frame that is in the store.
     pub(crate) frame: Option<Arc<SentFrame>>,
     pub(crate) marks: Vec<SentMark>,
 }

@@ -1,4 +1,4 @@
-//! Decodes server-sent events from bytes that arrive in any pieces.
+//! Decodes server-sent events from bytes that arrive in pieces of any size.
 //!
 //! Other decoders buffer events of any size; this one has a limit. It follows the standard's rules for `event`, `data`
 //! and `id`, and ignores `retry`.

@@ -47,8 +47,8 @@ const INSERT: &str = "
     FROM json_each(?) AS touched
     WHERE sessions.id = unhex(touched.value ->> 0);";
 
-/// The transaction of a group, without receipts and with them. Fewer statements are better, because each one wakes the
-/// writer.
+/// The transactions of a group without receipts, and of a group with receipts. Fewer statements are better, because
+/// each one wakes the writer.
 static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
 });
@@ -57,7 +57,8 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
 /// queries.
 const MOST_ENDS: usize = 4096;
 
-/// The last message of each session that was appended to since the last write that may have changed others.
+/// The last message of each session that was appended to since the last write of another kind that may have changed
+/// last messages.
 pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
 
 /// The answer to an append as it is stored with its receipt.

@@ -72,7 +72,7 @@ pub(crate) fn mark_clean(path: &Path) -> io::Result<()> {
     sync_directory(path)
 }
 
-/// Returns the size of the file at the last stop, if that was clean.
+/// Returns the size of the file at the last stop, if that stop was clean.
 pub(crate) fn clean_size(path: &Path) -> Option<u64> {
     clean_stamp(path).map(|(size, _)| size)
 }

@@ -36,15 +36,15 @@ pub(crate) const STATEMENTS: usize = 64;
 pub(crate) const CHECKPOINT_PAGES: u32 = 4096;
 pub(crate) const WAL_KEPT_BYTES: u32 = 16 << 20;
 
-/// Maximum number of queued writes. With more, callers wait.
+/// Maximum number of queued writes. When the queue is full, callers wait.
 pub(crate) const QUEUE: usize = 1024;
-/// Maximum number of requests in one commit, so that none waits long for it.
+/// Maximum number of requests in one commit, so that no request waits long for the commit.
 pub(crate) const GROUP_REQUESTS: usize = 256;
 pub(crate) const GROUP_BYTES: usize = 8 << 20;
 
 /// How long an answer is kept for its idempotency key, in microseconds.
 pub(crate) const RECEIPT_MICROS: i64 = 24 * 3600 * 1_000_000;
 
-/// Maximum size of a database that is fully checked before use after an unclean stop, in bytes. A larger one is checked
-/// in the background, so that it is usable within 150 ms.
+/// Maximum size of a database that is fully checked before use after an unclean stop, in bytes. A larger database is
+/// checked in the background, so that it is usable within 150 ms.
 pub(crate) const CHECK_AT_ONCE_BYTES: u64 = 64 << 20;

@@ -19,15 +19,15 @@ use crate::wal_scan::{self, WalVerdict};
 
 /// Number of rows that are copied at once while there are no errors.
 const STRIDE: i64 = 1024;
-/// An unreadable range is halved until it is the table's length divided by this: one row of a short table. In a long
-/// table, more rows are given up, so that a recovery takes only seconds.
+/// An unreadable range is halved until its length is the table's length divided by this number, which is one row in a
+/// short table. In a long table, more rows are given up, so that a recovery takes only seconds.
 const PARTS: i64 = 65_536;
 /// Minimum size of a row, in bytes. With the file's size, it limits the row numbers to try.
 const SMALLEST_ROW: u64 = 64;
 /// Number of rows that are checked at once. It is small, because a row may have many megabytes.
 const PAGE: i64 = 16;
 
-/// Reads whole lines: their checksum includes the bytes of their message.
+/// Reads whole lines, because the checksum of a line includes the bytes of its message.
 const RECORDS: &str = "
     SELECT records.number,
            records.session,
@@ -101,7 +101,7 @@ pub(crate) async fn detach(target: &mut SqliteConnection) -> Result<(), OpenErro
     Ok(())
 }
 
-/// Returns the schema of the file, or the newest if that is unreadable.
+/// Returns the schema of the file, or the newest schema if the file's is unreadable.
 async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
     let name = path.to_string_lossy().into_owned();
     sql("ATTACH ? AS source").bind(name).run(&mut *target).await?;

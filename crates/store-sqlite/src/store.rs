@@ -82,8 +82,8 @@ impl SqliteStore {
         drop(self.writer.fault.subscribe().wait_for(Option::is_some).await);
     }
 
-    /// Tests whether writing works, and clears or sets the fault. Opens a database for writing that could not be opened
-    /// before, and then returns what was found.
+    /// Tests whether writing works, and clears or sets the fault. If the database could not be opened for writing
+    /// before, opens it now and returns what was found.
     pub async fn probe(&self) -> StoreResult<Option<OpenReport>> {
         let probed = self.writer.ask(WriteRequest::Probe).await;
         if probed.is_ok() {

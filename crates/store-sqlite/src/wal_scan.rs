@@ -19,9 +19,9 @@
 //! The end of a transaction counts if the frame's checksum is right, or if its header has the salts of this log and is
 //! in one sector: then it was written as a whole, and no other frame of a transaction says that it is the last one.
 //!
-//! Two things must be true for that, and the store ensures both: a dropped transaction leaves no end behind for the next
-//! start to count (the log is emptied once it is open), and neither does one whose commit failed (the writer empties the
-//! log before it goes on).
+//! For this to hold, two things must be true, and the store ensures both: a dropped transaction leaves no end behind
+//! for the next start to count (the log is emptied once it is open), and neither does one whose commit failed (the
+//! writer empties the log before it goes on).
 //!
 //! # What is read of a damaged log
 //!
@@ -71,7 +71,7 @@ pub(crate) struct DamagedWal {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     header: FrameHeader,
-    /// The checksum before it.
+    /// The checksum of the preceding frame, or of the log's header.
     before: Checksum,
     state: FrameState,
 }
@@ -79,13 +79,13 @@ struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FrameState {
     Whole,
-    /// It is damaged in one byte, or only in its checksum.
+    /// The frame is damaged in one byte, or only in its checksum.
     Repairable,
-    /// It is damaged in one byte, which cannot be located here. The checksums of the rows will detect it.
+    /// The frame is damaged in one byte, which cannot be located here. The checksums of the rows will detect it.
     Flawed,
-    /// It has the salts of this log, but not its checksum.
+    /// The frame has the salts of this log, but its checksum is wrong.
     Bad,
-    /// It is of an earlier log, or destroyed.
+    /// The frame belongs to an earlier log, or is destroyed.
     Foreign,
 }
 

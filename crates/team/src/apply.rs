@@ -92,8 +92,8 @@ impl TeamService {
         }
     }
 
-    /// Reports a file that must not be shared. Another person's file is only reported once, because this person cannot
-    /// change it; at their request, it is removed for everybody.
+    /// Reports a file that must not be shared. Another person's file is reported only once, because the user cannot
+    /// change it; at the user's request, it is removed for everybody.
     async fn report_blocked(
         &self,
         round: &SyncRound<'_>,

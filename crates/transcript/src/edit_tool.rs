@@ -66,7 +66,7 @@ impl EditShape {
     }
 }
 
-/// Lower is better; among equals the first wins.
+/// Returns the rank of a tool by its name; lower is better. Among tools with the same rank, the first is chosen.
 fn rank(name: &str) -> u8 {
     let name = name.to_lowercase();
     match name.as_str() {

@@ -34,7 +34,7 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Size of the prompt, however much of it came from a cache.
+    /// Size of the prompt, including the tokens that came from a cache.
     pub fn prompt(&self) -> u64 {
         self.input_tokens
             .saturating_add(self.cache_creation_input_tokens)

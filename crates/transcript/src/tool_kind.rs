@@ -133,8 +133,8 @@ impl ToolSelection {
     }
 }
 
-/// Returns the name without the server that offers the tool, such as `mcp__files__`. Returns `None` for most names of one word
-/// after a server's: they say too little, because `create` may create anything.
+/// Returns the name without the prefix for the server that offers the tool, such as `mcp__files__`. After such a
+/// prefix, most names of one word give `None`, because they say too little: `create` may create anything.
 fn own_name(tool: &str) -> Option<&str> {
     let Some((_, name)) = tool.rsplit_once("__") else { return Some(tool) };
     let mut inside = name.chars().skip(1);

@@ -1,4 +1,4 @@
-//! What a person typed: a user's text without what programs put into it.
+//! Finds what a person typed: a user message's text without what programs added to it.
 
 use std::borrow::Cow;
 

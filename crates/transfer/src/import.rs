@@ -33,7 +33,7 @@ use crate::source::agent_of;
 const IMPORT: &str = "import";
 
 /// Maximum number of chunks that wait to be written. All waiting chunks are written in one transaction, so that a slow
-/// disk makes few commits of some megabytes each.
+/// disk gets few commits of some megabytes each.
 pub(crate) const AHEAD: usize = 8;
 
 /// Watermark of a job whose session is complete, as JSON.

@@ -18,9 +18,9 @@ use tokio::sync::Notify;
 use crate::TransferService;
 use crate::source::TranscriptSource;
 
-/// How long to wait after a change for more of them: agents write several times in one turn.
+/// How long to wait for further changes after a change, because agents write several times in one turn.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// How much earlier than the last reading a file may have changed and still be read again, in microseconds. Some file
+/// A file is read again if it has changed since this many microseconds before the last reading, because some file
 /// systems store times in whole seconds.
 const MARGIN: i64 = 2_000_000;
 

@@ -279,8 +279,8 @@ fn overtaken(loaded: &LoadedSession, request: &CompactionRequest) -> Option<Comp
     loaded.last_compaction.clone().filter(|_| !same)
 }
 
-/// Returns the session's thresholds, or those of the smaller window that the provider reported. If it reported no limit,
-/// the window is smaller than the refused prompt of `counted` tokens.
+/// Returns the session's thresholds, or those of the smaller window that the provider reported. If it reported no
+/// limit, the window must be smaller than the refused prompt of `counted` tokens.
 fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thresholds {
     let reported = refused.map(|refused| {
         refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))

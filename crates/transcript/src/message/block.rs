@@ -44,11 +44,11 @@ impl BlockKind {
 pub struct Block {
     pub json: Bytes,
     pub kind: BlockKind,
-    /// Number of images and documents in it, including those nested in a tool result.
+    /// Number of images and documents in the block, including those nested in a tool result.
     pub media: u16,
-    /// The client marked it as a cache breakpoint; bethink places its own.
+    /// Whether the client marked the block as a cache breakpoint. bethink places its own breakpoints.
     pub has_cache_control: bool,
-    /// If it contains half a surrogate pair: bytes of the same length that a provider accepts.
+    /// If the block contains half a surrogate pair, bytes of the same length that a provider accepts.
     pub mended: Option<Bytes>,
     pub place: TextPlace,
 }
@@ -133,7 +133,7 @@ pub(super) fn mended(json: &Bytes, at: &Cursor<'_>) -> Option<Bytes> {
     if at.met_surrogate { json::without_lone_surrogates(text_of(json)) } else { None }
 }
 
-/// Members of a block that are read; the content of a tool result is looked into.
+/// Members of a block that are read. The content of a tool result is parsed as well.
 const MEMBERS: [&str; 10] = [
     "type",
     "id",
