@@ -1,11 +1,11 @@
-//! Ranks messages for a question by the places where its terms occur.
+//! Ranks messages for a question by where the question's terms occur.
 //!
 //! A message's score has three parts: the score of its own words (BM25), a share of its neighbors' scores, which is
 //! larger after a question, and a share of the score of its stretch. A stretch is scored like one long message. Other
 //! evidence depends on the question: the speaker it asks about, or time expressions if it asks when. The constants need
 //! not be exact; they were validated on other conversations.
 //!
-//! The time is linear in the number of postings and messages. No message is read.
+//! The running time is linear in the number of postings and messages. No message is read.
 
 use bethink_store::{Counts, Posting};
 

@@ -25,7 +25,8 @@ pub const MAX_QUERY: usize = 10_000;
 const POSTINGS: usize = 1_200_000;
 /// How long a search waits for an incomplete index before it reports an incomplete result.
 const FINISH_INDEX: Duration = Duration::from_secs(8);
-/// Number of messages that are read in addition to the requested hits, because adjacent words may move one of them up.
+/// Number of messages that are read in addition to the requested hits, because adjacent words may move one of these
+/// messages up.
 const SECOND_LOOK: usize = 10;
 /// How many times as many hits as requested are ranked if some may be dropped after they are read.
 const FILTERED_HITS: usize = 20;

@@ -27,7 +27,7 @@ pub enum Hiding {
     Name,
     /// Not hidden.
     Text,
-    /// There are invisible characters in the value.
+    /// The value contains invisible characters.
     Hidden,
     /// The value extends over several lines.
     Wrapped,

@@ -23,7 +23,7 @@ use crate::listen::is_own_user;
 use crate::places::Places;
 use crate::refusal::Refusals;
 
-/// Pause after `accept` fails, for example for lack of file descriptors. It prevents a busy loop.
+/// Pause after `accept` fails, for example for lack of file descriptors. The pause prevents a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long to wait for dropped connections to end. Only a handler that does not yield takes that long.

@@ -24,8 +24,8 @@ const KNOWN_PER_OTHER: usize = 4;
 /// the descriptors for files.
 const FILES_PER_KNOWN: u64 = 2;
 
-/// Minimum time that a newcomer keeps its place, so that many clients that connect at once are all served. It also
-/// limits how fast connections are accepted from a program that opens them without end.
+/// Minimum time that a newcomer keeps its place, so that many clients that connect at once are all served. This time
+/// also limits how fast connections are accepted from a program that keeps opening them.
 const GRACE: Duration = Duration::from_millis(20);
 
 /// How long a newcomer may take for its first request while many places for newcomers are taken.

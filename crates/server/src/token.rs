@@ -42,7 +42,7 @@ pub(crate) fn of(home: &Home) -> Result<HomeToken, TokenError> {
     }
 }
 
-/// Stores another token. It is durable when this returns.
+/// Stores another token. The token is durable when this function returns.
 pub(crate) fn replace(home: &Home, token: &HomeToken) -> Result<(), TokenError> {
     let path = home.token();
     private_file::replace(&path, &line(token)).map_err(|source| TokenError::File {

@@ -43,8 +43,8 @@ impl NotesInstruction {
         Ok(Self(text.to_owned()))
     }
 
-    /// Renders the prompt of one update. It ends with a list of the sections that are over budget, and with how to edit
-    /// the notes.
+    /// Renders the prompt of one update. It ends with a list of the sections that are over budget, and with directions
+    /// for editing the notes.
     pub fn render(
         &self,
         template: &Template,

@@ -50,9 +50,9 @@ pub(crate) struct EvictedSession {
     pub(crate) thresholds: Thresholds,
     /// Estimated tokens of the whole prompt.
     pub(crate) tokens: u64,
-    /// Bytes of its messages, from the newest boundary on.
+    /// Bytes of the session's messages, from the newest boundary on.
     bytes: usize,
-    /// Tokens added since it was evicted.
+    /// Tokens added since the session was evicted.
     grown: u64,
 }
 
@@ -131,8 +131,8 @@ impl SessionHandle {
         }
     }
 
-    /// Returns a feature's state for this session, which exists while the session is in memory and starts with the
-    /// default. Its type is private to the feature, so no other service sees it.
+    /// Returns a feature's state for this session. The state starts with the default and exists while the session is in
+    /// memory. Its type is private to the feature, so no other service sees it.
     pub fn feature<T: SessionFeature + Default>(&self) -> Arc<T> {
         let mut features = locked(&self.features);
         let kept = features.0.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));

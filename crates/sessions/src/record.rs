@@ -104,8 +104,8 @@ impl SessionService {
         self.tell(&SessionEvent::Imported { session });
     }
 
-    /// Stores a compaction that the client made. Prompts then show its summary and the messages from `kept_from` on. It was made
-    /// after the message `made_after`.
+    /// Stores a compaction that the client made. Prompts then show its summary and the messages from `kept_from` on.
+    /// The compaction was made after the message `made_after`.
     pub async fn add_recorded_compaction(
         &self,
         session: SessionId,

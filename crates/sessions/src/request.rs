@@ -16,7 +16,7 @@ use crate::sent::{SentFrame, SentRequest};
 
 /// Name of the parameter with beta features, as in the providers' libraries.
 const BETAS: &str = "betas";
-/// Maximum size of the parameters of a request, in bytes. They usually have a few hundred.
+/// Maximum size of the parameters of a request, in bytes. Parameters usually have a few hundred bytes.
 const MAX_PARAMETERS: usize = 64 * 1024;
 
 /// The client's parts of a call other than messages.
@@ -89,7 +89,7 @@ impl ClientParts {
     }
 }
 
-/// The user's current work, if the request describes it. Otherwise it is taken from the session.
+/// The user's current work, if the request describes it. Otherwise, the work is taken from the session.
 #[derive(Clone, Debug, Default)]
 pub struct RecallQuery {
     pub query: Option<String>,

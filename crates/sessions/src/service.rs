@@ -153,7 +153,7 @@ impl SessionService {
         listeners.into_iter().for_each(|listener| self.listen(listener));
     }
 
-    /// Adds a listener, such as that of a service that is created after the start.
+    /// Adds a listener, for example for a service that is created after the start.
     pub fn listen(&self, listener: Listener) {
         self.inner.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }

@@ -409,7 +409,7 @@ fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::Sta
     }
 }
 
-/// Returns the error for a prompt that does not fit and cannot be reduced further. It names the largest parts.
+/// Returns the error for a prompt that does not fit and cannot be reduced further. The error names the largest parts.
 fn overflow(report: &api::ContextReport) -> ServiceError {
     let parts = &report.parts;
     let own = parts.system

@@ -1,4 +1,5 @@
-//! Appends are planned and written in groups. An invalid request is rejected alone; the others still succeed.
+//! Appends are planned and written in groups. If a request is invalid, only that request is rejected; the others still
+//! succeed.
 //!
 //! Each statement is sent to the connection's thread, which costs more than inserting a row. The rows of a group are
 //! therefore sent as one JSON array, their bytes as one blob, and the whole transaction as one string. If the writer

@@ -28,7 +28,7 @@ impl Drop for StopOnDrop {
 }
 
 impl SqliteStore {
-    /// Checks the structure of the file and its indexes, and the checksum of each row, on a connection of its own.
+    /// Checks the structure of the file and its indexes, and the checksum of each row, on a separate connection.
     /// Returns the first problem; the next start then recovers the file. This takes as long as reading the whole file,
     /// so call it on a low-priority thread.
     pub async fn check(&self) -> StoreResult<Option<String>> {

@@ -96,7 +96,7 @@ fn stamp(path: &Path) -> io::Result<(u64, i128)> {
     Ok((meta.len(), changed))
 }
 
-/// Removes the mark of a clean stop. Called before the first write.
+/// Removes the mark of a clean stop. Must be called before the first write.
 pub(crate) fn unmark_clean(path: &Path) -> io::Result<()> {
     remove(&beside(path, ".clean"))?;
     sync_directory(path)

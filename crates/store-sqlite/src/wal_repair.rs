@@ -65,8 +65,8 @@ fn before_a_pair(Checksum(a, b): Checksum) -> Checksum {
     Checksum(a, b.wrapping_add(a))
 }
 
-/// Returns the change that leads to this difference. One of the coefficients is odd, as two neighboring Fibonacci numbers
-/// are never both even.
+/// Returns the change that leads to this difference. One of the coefficients is odd, because two neighboring Fibonacci
+/// numbers are never both even.
 fn solve(coefficients: Checksum, difference: Checksum) -> Option<u32> {
     let Checksum(a, b) = coefficients;
     let change = match a % 2 {

@@ -1,8 +1,8 @@
 //! Finds damage in the write-ahead log, and reads around it.
 //!
-//! SQLite uses a log up to the last transaction before the first frame whose checksum fails. That is right after a power
-//! cut, which may leave the last transaction half written, and wrong when a byte changes on the disk: then all later
-//! transactions would be dropped, although each of them was answered.
+//! SQLite uses a log up to the last transaction before the first frame whose checksum fails. This is the right thing to
+//! do after a power cut, which may leave the last transaction half written. It is wrong if a byte changed on the disk:
+//! all later transactions would be dropped, although each of them was answered.
 //!
 //! # What is damage, and what is a transaction that was being written
 //!
@@ -20,14 +20,14 @@
 //! in one sector: then it was written as a whole, and no other frame of a transaction says that it is the last one.
 //!
 //! For this to hold, two things must be true, and the store ensures both: a dropped transaction leaves no end behind
-//! for the next start to count (the log is emptied once it is open), and neither does one whose commit failed (the
-//! writer empties the log before it goes on).
+//! for the next start to count (the log is emptied once it is open), and neither does a transaction whose commit failed
+//! (the writer empties the log before it goes on).
 //!
 //! # What is read of a damaged log
 //!
-//! A frame's checksum continues from the one stored before it, so a frame after a damaged one can be verified. A frame in
-//! which one byte changed is repaired where that byte can be found (see `wal_repair`), and otherwise used as it is: the
-//! rows have checksums of their own. Other frames are lost, and their pages keep the older content.
+//! A frame's checksum continues from the one stored before it, so a frame after a damaged one can be verified. A frame
+//! in which one byte changed is repaired if that byte can be found (see `wal_repair`), and is otherwise used as it is,
+//! because the rows have checksums of their own. Other frames are lost, and their pages keep the older content.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read};

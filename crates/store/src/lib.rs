@@ -9,7 +9,7 @@
 //! * An append or an import is searchable as soon as it is acknowledged: its transaction records what is not indexed yet,
 //!   and a search finishes the index first. The search service does that with `unindexed` and `index`, because only it
 //!   can analyze messages.
-//! * The index contains nothing that is not in history, so it can be rebuilt at any time. It does no ranking.
+//! * The index contains nothing that is not in history, so it can be rebuilt at any time. The index does no ranking.
 //! * Readers never wait for the writer.
 //! * Every method is atomic.
 

@@ -26,8 +26,8 @@ enum SkippedStep {
 type StepOutcome = std::result::Result<(), SkippedStep>;
 
 impl TeamService {
-    /// Carries out the steps: topics first, because the index lists them. Returns whether no file has changed since it
-    /// was read; otherwise the files must be read again.
+    /// Carries out the steps: topics first, because the index lists them. Returns `false` if a file has changed since
+    /// it was read; then the files must be read again.
     pub(crate) async fn apply_plan(
         &self,
         round: &SyncRound<'_>,
@@ -62,7 +62,7 @@ impl TeamService {
         }
     }
 
-    /// Carries out a step. Returns whether the file has not changed since it was read.
+    /// Carries out a step. Returns `false` if the file has changed since it was read.
     async fn try_step(
         &self,
         round: &SyncRound<'_>,

@@ -61,7 +61,7 @@ pub struct MessageMeta {
     pub created_at: UnixMicros,
 }
 
-/// One message of a history. Immutable: a decision records if a prompt shows it differently.
+/// One message of a history. A message never changes: if a prompt shows it differently, a decision records that.
 #[derive(Clone, Debug)]
 pub struct Message {
     pub seq: Seq,

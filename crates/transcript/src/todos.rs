@@ -12,7 +12,7 @@ pub struct TodoList {
     pub items: Vec<Todo>,
     /// The current list has not been shown yet.
     pub changed: bool,
-    /// Short reminders since the whole list was shown.
+    /// Number of short reminders since the whole list was last shown.
     pub short: u32,
 }
 

@@ -73,7 +73,7 @@ impl TranscriptSource {
         .await
     }
 
-    /// Returns the sessions of a database that have changed since a time.
+    /// Returns the sessions of a database that have changed since the given time.
     pub(crate) async fn changed_in(
         agent: TranscriptAgent,
         path: PathBuf,

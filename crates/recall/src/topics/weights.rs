@@ -6,8 +6,9 @@
 /// descriptions so that the topic is found; a body mentions many things in passing.
 pub const NAME: f32 = 0.75;
 pub const DESCRIPTION: f32 = 0.7;
-/// Probability for a word in a topic's questions, which are written so that other words find the topic, too. They weigh
-/// less than the description, so that a topic whose description uses the words of a question comes first.
+/// Probability for a word in a topic's questions, which are written so that other words find the topic, too. It is
+/// lower than for a word in the description, so that a topic whose description uses the words of a question comes
+/// first.
 pub const QUESTION: f32 = 0.6;
 pub const HEADING: f32 = 0.45;
 /// Probability for a name from code in the body, which is not mentioned by chance.
@@ -33,7 +34,8 @@ pub const COMMON: f32 = 0.35;
 pub const HABITUAL: f32 = 0.6;
 /// Information of a number.
 pub const NUMBER: f32 = 0.4;
-/// Information of a word that occurs in no topic. It may be the subject of the question, or just a phrase.
+/// Information of a word that occurs in no topic. Such a word may be the subject of the question, or just part of a
+/// phrase.
 pub const UNKNOWN: f32 = 0.7;
 
 /// Share of its information that a part of a compound name keeps if no topic contains the whole name: `filesTouched` is

@@ -1,7 +1,7 @@
-//! One compaction: prepare → generate → commit. It changes the session as a whole or not at all.
+//! Makes one compaction: prepare → generate → commit. A compaction changes the session completely or not at all.
 //!
-//! The session is locked to prepare and to commit, but never while a model writes: appends and prompts continue, and new
-//! messages follow the summary. Only one compaction of a session runs at a time.
+//! The session is locked to prepare and to commit, but never while a model writes: appends and prompts continue, and
+//! new messages follow the summary. Only one compaction per session runs at a time.
 
 use std::sync::Arc;
 
