@@ -54,7 +54,7 @@ impl SearchService {
         });
     }
 
-    /// Must be called after an append. Enqueues the session after every [`UNINDEXED`] messages.
+    /// Must be called after an append. Enqueues the session each time it has grown by `UNINDEXED` messages.
     pub fn appended(&self, session: SessionId, seq: Seq) {
         if seq.0.is_multiple_of(UNINDEXED) {
             self.index_soon(session);

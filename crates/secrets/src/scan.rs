@@ -84,8 +84,8 @@ impl FindingSet {
         }
     }
 
-    /// Sorts the findings. A secret that two rules find is reported once, by the more specific rule. A secret that is
-    /// found in several ways is reported with the simplest of them.
+    /// Sorts the findings. A secret that two rules find is reported once, by the more specific rule. If a secret is
+    /// found in several ways, only the simplest way is reported.
     fn sorted(self) -> Vec<SecretFinding> {
         let precise: BTreeSet<usize> =
             self.0.iter().filter(|f| !rules::is_generic(f.rule)).map(|f| f.line).collect();

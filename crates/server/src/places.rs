@@ -20,8 +20,8 @@ use crate::guard::Listener;
 /// Number of places for known clients per place for newcomers, and per place for the socket.
 const KNOWN_PER_OTHER: usize = 4;
 
-/// Maximum share of the process's file descriptors for known clients. All connections together then leave a quarter of
-/// the descriptors for files.
+/// At most one in this many of the process's file descriptors is used for known clients. All connections together then
+/// leave a quarter of the descriptors for files.
 const FILES_PER_KNOWN: u64 = 2;
 
 /// Minimum time that a newcomer keeps its place, so that many clients that connect at once are all served. This time

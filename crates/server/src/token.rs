@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::private_file::{self, sync_parent, write_new};
 
-/// Minimum length of a token, in bytes. Generated ones have 64.
+/// Minimum length of a token, in bytes. A generated token has 64 bytes.
 const MIN_BYTES: usize = 32;
 const MAX_BYTES: u64 = 4_096;
 

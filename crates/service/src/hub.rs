@@ -112,8 +112,8 @@ impl EventHub {
         self.publish_in_session(session, seq, event);
     }
 
-    /// Publishes only to followers of the session. For an event about several sessions, which the caller announces
-    /// once.
+    /// Publishes only to followers of the session. Meant for an event about several sessions, which the caller
+    /// announces once.
     pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
         let mut topics = locked(&self.topics);
         topic(&mut topics, session)

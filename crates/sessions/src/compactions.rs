@@ -76,8 +76,8 @@ impl SessionService {
         compaction_out(&Box::pin(self.compact_handle(&handle, request)).await?)
     }
 
-    /// Lists all compactions, oldest first. The fidelity of the one in force is measured from the messages that follow
-    /// it.
+    /// Lists all compactions, oldest first. The fidelity of the compaction in force is measured from the messages that
+    /// follow it.
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
         self.cx.store().session(id).await?;
         let all = self.cx.store().compactions(id).await?;

@@ -94,8 +94,8 @@ impl SessionService {
         }
     }
 
-    /// Loads a session, and returns the size of its history. If the history has more than `most` bytes, it is only
-    /// counted, and the session must not be used for prompts.
+    /// Loads a session, and returns the size of its history. If the history has more than `most` bytes, only its tokens
+    /// are counted, and the session must not be used for prompts.
     pub(crate) async fn load(
         &self,
         handle: &SessionHandle,

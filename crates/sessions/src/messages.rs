@@ -37,8 +37,8 @@ impl SessionService {
         Ok(self.cx.run_to_completion(work).await?.0)
     }
 
-    /// Refuses messages of a project that is excluded from recording, and messages from a pause. A client knows that they
-    /// are not stored, and can leave them out.
+    /// Refuses messages of a project that is excluded from recording, and messages from a pause. The error tells the
+    /// client that they are not stored, so that it can leave them out.
     async fn refuse_unrecorded(&self, id: SessionId, messages: &[Message]) -> Result<()> {
         let rules = self.cx.recording();
         // An append reads the session's record only if the project matters.

@@ -254,8 +254,8 @@ fn without_thinking(mut messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
     messages
 }
 
-/// Returns definitions with only the names of the tools that a prompt calls, because providers require definitions. Used if the
-/// client sent none.
+/// Returns definitions with only the names of the tools that a prompt calls, because providers require definitions.
+/// Used if the client sent no definitions.
 fn used_tools(prompt: &ValidPrompt) -> Bytes {
     let blocks = prompt.messages().iter().flat_map(|message| &message.blocks);
     let names: BTreeSet<&str> = blocks

@@ -287,7 +287,7 @@ pub(crate) fn compaction_out(compaction: &CompactionRecord) -> Result<api::Compa
     })
 }
 
-/// Removes repeated reasons of several attempts.
+/// Removes duplicates from the reasons of several attempts.
 pub(crate) fn without_repeats(mut reasons: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     reasons.retain(|reason| seen.insert(reason.clone()));

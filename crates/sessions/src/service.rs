@@ -113,7 +113,7 @@ pub trait Contributor: Send + Sync + Debug + 'static {
 /// Called for each [`SessionEvent`].
 pub type Listener = Box<dyn Fn(&SessionEvent<'_>) + Send + Sync>;
 
-/// Sessions: history, turns, compactions. Clones share it.
+/// The session service: history, turns, compactions. Clones share one state.
 #[derive(Clone)]
 pub struct SessionService {
     pub(crate) cx: ServiceContext,

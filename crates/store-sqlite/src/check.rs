@@ -15,7 +15,7 @@ use crate::salvage::{is_whole, next_rows};
 use crate::sql::sql;
 use crate::store::SqliteStore;
 
-/// Number of virtual-machine instructions after which SQLite asks whether to continue: a few microseconds.
+/// Number of virtual-machine instructions after which SQLite asks whether to continue. They take a few microseconds.
 const INSTRUCTIONS: i32 = 1000;
 
 /// Interrupts a check that was dropped, so that its connection does not delay a shutdown.

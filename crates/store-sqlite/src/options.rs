@@ -25,14 +25,14 @@ pub(crate) const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 
 /// Number of reading connections. Each is a thread; two cores rarely need more.
 pub(crate) const READERS: u32 = 3;
-/// Size of the writer's page cache, in KiB. Small, because the kernel caches the file.
+/// Size of the writer's page cache, in KiB. The cache is small, because the kernel caches the file.
 pub(crate) const WRITER_CACHE_KIB: u32 = 8192;
 pub(crate) const READER_CACHE_KIB: u32 = 1024;
 /// Number of prepared statements cached per connection.
 pub(crate) const STATEMENTS: usize = 64;
 
-/// Size of the WAL at which it is checkpointed, in pages (16 MiB). Large, so that few commits pay for a checkpoint; not
-/// larger, so that reading the WAL after a crash takes about 10 ms.
+/// Size of the WAL at which it is checkpointed, in pages (16 MiB). It is large, so that few commits pay for a
+/// checkpoint, but not so large that reading the WAL after a crash takes more than about 10 ms.
 pub(crate) const CHECKPOINT_PAGES: u32 = 4096;
 pub(crate) const WAL_KEPT_BYTES: u32 = 16 << 20;
 

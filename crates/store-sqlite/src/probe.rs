@@ -61,9 +61,9 @@ pub(crate) const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "in
 #[derive(Debug)]
 pub(crate) enum ProbeVerdict {
     Sound {
-        /// The last stop was not clean, or the file has changed since then.
+        /// Whether the last stop was not clean, or the file has changed since then.
         check_due: bool,
-        /// The log ends in an incomplete transaction.
+        /// Whether the log ends in an incomplete transaction.
         torn: bool,
     },
     Damaged(String),

@@ -222,7 +222,8 @@ async fn probe(db: &mut SqliteConnection) -> StoreResult<Option<OpenReport>> {
     empty_log(db).await.map(|_| None)
 }
 
-/// Serves a group in order of arrival, requests to close last. Consecutive requests of one kind share a transaction.
+/// Serves the requests of a group in order of arrival, with requests to close last. Consecutive requests of one kind
+/// share a transaction.
 async fn serve_group(
     db: &mut SqliteConnection,
     ends: &mut SessionEnds,

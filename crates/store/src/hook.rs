@@ -23,7 +23,7 @@ pub trait HookStore {
     fn transcript_places(&self) -> StoreFuture<'_, Vec<TranscriptPlace>>;
     /// Adds a place, or changes the time of an existing place.
     fn put_transcript_place(&self, place: TranscriptPlace) -> StoreFuture<'_, ()>;
-    /// Returns the memories given to a client's conversation. `key` is the client's own id for it.
+    /// Returns the memories given to a client's conversation. `key` is the client's own id for the conversation.
     fn delivered_memories(
         &self,
         client: String,

@@ -215,7 +215,7 @@ pub struct CollapseRecord {
     pub first_seq: Seq,
     pub last_seq: Seq,
     pub text: String,
-    /// Number of tokens that its messages took in the prompt.
+    /// Number of tokens that the span's messages took in the prompt.
     pub tokens_before: u64,
     /// Tokens of the text.
     pub tokens: u64,

@@ -1,4 +1,4 @@
-//! Text with tones, which decide how it looks on a terminal with colours.
+//! Text with tones, which determine how it looks on a terminal with colours.
 
 use anstyle::{AnsiColor, Color, Style};
 use unicode_width::UnicodeWidthStr;

@@ -8,7 +8,7 @@ const PATH: &[&str] = &["file_path", "path", "filePath", "filename"];
 const OLD: &[&str] = &["old_string", "old_str", "oldString", "search", "old_text", "oldText"];
 const NEW: &[&str] = &["new_string", "new_str", "newString", "replace", "new_text", "newText"];
 const ALL: &[&str] = &["replace_all", "replaceAll"];
-/// The argument that selects the command of a tool with several.
+/// The argument that selects the command of a tool with several commands.
 const COMMAND: &str = "command";
 const REPLACE: &str = "str_replace";
 /// Type prefix of a provider's own editor, which has no schema.

@@ -1,4 +1,4 @@
-//! Every id is a type of its own, validated when it is created.
+//! Every kind of id has its own type, and an id is validated when it is created.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Longest id that a client may give, in bytes. Provider ids have about 30; a hash fits in 128.
+/// Maximum length of an id that a client may give, in bytes. Provider ids have about 30 bytes; a hash fits in 128.
 pub const MAX_ID_BYTES: usize = 256;
 
 /// Position of a message in its session, from 1, without gaps, never reused.

@@ -37,8 +37,8 @@ pub enum ToolKind {
     ToolSearch,
 }
 
-/// Names without case, `_`, `-` and `.`, of Claude Code, Codex, Gemini CLI, Qwen Code, OpenCode, Cursor, Copilot, Cline,
-/// Roo, Continue, Kimi, Amp, Crush, Goose, Zed, pi, and the file server of MCP.
+/// Names of tools, in lower case and without `_`, `-` and `.`, of Claude Code, Codex, Gemini CLI, Qwen Code, OpenCode,
+/// Cursor, Copilot, Cline, Roo, Continue, Kimi, Amp, Crush, Goose, Zed, pi, and the file server of MCP.
 const KINDS: [(ToolKind, &str); 15] = [
     (
         ToolKind::Read,

@@ -49,8 +49,8 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{after}"))
 }
 
-/// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without headings'
-/// marks. `None` if no part of it was typed.
+/// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without
+/// heading marks. `None` if no part of the prompt was typed.
 pub fn title(prompt: &str) -> Option<String> {
     let text = without_reminders(prompt);
     let mut text = text.trim();

@@ -1,8 +1,8 @@
 //! Imports session files, in a job that reads on one thread while the store writes on another.
 //!
-//! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with an empty
-//! session, so that nothing is imported twice. A job whose watermark says that the session was complete only reports the
-//! session.
+//! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with
+//! an empty session, so that nothing is imported twice. If a job's watermark says that the session was complete, the
+//! job only reports the session.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

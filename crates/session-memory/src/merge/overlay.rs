@@ -191,7 +191,7 @@ impl<'a> OverlayReader<'a> {
         }
     }
 
-    /// Returns the rows that are gone, by key and by words, because another strategy uses other keys.
+    /// Returns the rows that a person removed, by key and by words, because another strategy uses other keys.
     fn missing(&self, heading: &str) -> Vec<RowId> {
         let gone = self.keys.iter().filter(|(_, key)| !self.found.contains(*key));
         let mut keys: Vec<String> = gone

@@ -63,7 +63,7 @@ pub enum TextPlace {
 }
 
 impl Block {
-    /// Makes a block from one of a prompt, to read its text.
+    /// Makes a block from a prompt's block, to read its text.
     pub fn shown(json: Bytes, kind: BlockKind) -> Self {
         let place = TextPlace::of(&json, &kind);
         Self { json, kind, media: 0, has_cache_control: false, mended: None, place }
@@ -175,8 +175,8 @@ impl BlockObject {
         Ok(found)
     }
 
-    /// Finds the text parts of a tool result, and counts images and documents. If a part is not an object, all of
-    /// them are ignored.
+    /// Finds the text parts of a tool result, and counts images and documents. If a part is not an object, all parts
+    /// are ignored.
     fn parts_at(&mut self, start: usize, at: &mut Cursor<'_>) -> Result<(), BadJson> {
         let (mut texts, mut media, mut is_readable) = (Vec::new(), 0_u16, true);
         at.array(|at| {
