@@ -1,23 +1,23 @@
-//! Marks: index terms for properties of a message that its text does not state: the speaker, whether it asks something,
-//! whether a stretch begins, its tool, path and day.
+//! Marks are index terms for properties of a message that its text does not state: its speaker, tool, path and day,
+//! whether it asks something, and whether it begins a stretch (a run of messages without a long pause).
 //!
-//! A mark contains a colon. Terms of a text do not.
+//! Every mark contains a colon; a term from a text never does.
 
 use bethink_transcript::{BlockKind, Message, Role, UnixMicros, json};
 
 use bethink_days::{Day, day_of, stamped_day};
 use bethink_names::words::{LETTER, NameWord, for_each_word};
 
-/// Marks the first message of a stretch: it follows a pause, or begins with a different time stamp.
+/// Marks the first message of a stretch, which follows a long pause or begins with a new time stamp.
 pub const BEGINS: &str = ":begins";
-/// Marks a message that contains a question and text after it.
+/// Marks a message that contains a question followed by other text.
 pub const ASKS: &str = ":asks";
 /// Marks a message that ends with a question, so that the answer is in another message.
 pub const ENDS_ASKING: &str = ":ends-asking";
 /// Marks a message that states when something happened.
 pub const TELLS_WHEN: &str = ":when";
 
-/// A pause that ends a stretch, in microseconds: half an hour, as in web analytics.
+/// Length of a pause that ends a stretch, in microseconds: half an hour, as is usual in web analytics.
 const PAUSE_MICROS: i64 = 30 * 60 * 1_000_000;
 /// Maximum length of a speaker's name at the start of a message, in bytes and in words.
 const SPEAKER_BYTES: usize = 40;
@@ -35,7 +35,7 @@ pub fn by_speaker(name: &str) -> String {
     format!(":by:{name}")
 }
 
-/// Marks a call of a tool, and its result.
+/// Returns the mark for calls of a tool and for their results.
 pub fn by_tool(name: &str) -> String {
     format!(":tool:{}", clean(name))
 }
@@ -53,7 +53,7 @@ pub fn path_parts(path: &str) -> impl Iterator<Item = &str> {
     path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").take(PATH_PARTS)
 }
 
-/// Whether `path` contains all components of `asked` in sequence, such as `crates/store` or `store/src`.
+/// Whether the components of `asked`, such as `crates/store`, occur in `path` one directly after another.
 pub fn path_holds(path: &str, asked: &str) -> bool {
     let parts: Vec<String> = path_parts(path).map(clean).collect();
     let asked: Vec<String> = path_parts(asked).map(clean).collect();
@@ -77,8 +77,8 @@ fn for_each_path(input: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Returns a message's marks, separated by spaces. `before` is the previous message: tool results are marked like their
-/// calls, and the time since then determines whether a stretch begins.
+/// Returns a message's marks, separated by spaces. `before` is the previous message: tool results are marked like the
+/// calls in it, and the time between the two messages determines whether a stretch begins.
 pub fn marks(message: &Message, before: Option<&Message>) -> String {
     let mut marks = vec![by_role(message.role), by_day(day_of(message.created_at))];
     let said = said(message);
@@ -179,7 +179,7 @@ fn mark_tools(message: &Message, before: Option<&Message>, marks: &mut Vec<Strin
     }
 }
 
-/// Converts to lower case, without spaces, which would end the mark.
+/// Converts text to lower case and replaces white space, which would end the mark.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_whitespace() { '_' } else { c })

@@ -5,7 +5,7 @@ use crate::terms::for_each_term;
 
 /// Score for each pair of words that are neighbors in the question and in the message.
 const PAIR: f32 = 0.9;
-/// Score for each phrase of a question that a message contains verbatim: about that of a rare word.
+/// Score for each phrase of a question that a message contains verbatim: about the score of a rare word.
 const PHRASE: f32 = 4.0;
 
 /// Returns a score bonus for words that are adjacent both in the message and in the question.

@@ -2,10 +2,11 @@
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
-/// Maximum number of terms to search for. Of a pasted log, only the rarest words count.
+/// Maximum number of terms to search for. If a question contains a pasted log, only the rarest words count.
 pub const MAX_QUERY_TERMS: usize = 12;
 
-/// Returns the distinct terms of a question that are probably the rarest, in its order; none if it has only stop words.
+/// Returns the distinct terms of a question that are probably the rarest, in the order of the question. Returns no
+/// terms if the question consists of stop words.
 pub fn query_terms(question: &str) -> Vec<String> {
     let mut terms: Vec<(String, usize)> = Vec::new();
     for_each_shaped_term(question, |term, shape, _| {

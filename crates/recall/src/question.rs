@@ -6,7 +6,7 @@ use bethink_names::words::for_each_word;
 
 /// A query with at most this many words consists of keywords and is not a question.
 const KEYWORDS: usize = 2;
-/// Minimum number of leading letters that words of a family share, and maximum difference of their lengths, in bytes.
+/// Number of leading letters that related words must share, and the maximum difference between their lengths, in bytes.
 const FAMILY_BYTES: usize = 5;
 pub const FAMILY_SPREAD: usize = 4;
 /// Words that mean nothing after `what` or `which` (`what kind of`). They are not stop words elsewhere.
@@ -18,16 +18,16 @@ const MOST_NAMES: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     pub terms: Vec<String>,
-    /// Prefixes that other words may share with a term, with the term's number.
+    /// Prefixes that other words may share with a term, each with the number of its term.
     pub families: Vec<(usize, String)>,
     /// Quoted phrases, in lower case.
     pub phrases: Vec<String>,
     /// Whether a hit must contain the phrases. This is false if there is a question outside the quotes: the phrases are
     /// then probably titles or names, which a message may word differently, so they only rank a hit higher.
     pub needs_phrases: bool,
-    /// The question's words in lower case. One of them may be the name of a speaker.
+    /// The question's words in lower case. Any of them may be a speaker's name.
     pub words: Vec<String>,
-    /// Whether the question is a few words rather than a sentence, so that hits must contain them.
+    /// Whether the question consists of a few keywords rather than a sentence, so that hits must contain them.
     pub is_keywords: bool,
     /// Whether the question asks when something happened, or how long it took.
     pub asks_when: bool,

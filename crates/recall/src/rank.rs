@@ -1,11 +1,11 @@
-//! Ranks messages for a question by the places where its terms occur.
+//! Ranks messages for a question by where the question's terms occur.
 //!
-//! A message's score is the sum of its own words' score (BM25), a share of its neighbors' scores, which is larger after a
-//! question, and a share of the score of its stretch, which is scored like one long message. Other evidence depends on the
-//! question: the speaker it asks about, or time expressions if it asks when. The constants need not be exact; they were
-//! validated on other conversations.
+//! A message's score has three parts: the score of its own words (BM25), a share of its neighbors' scores, which is
+//! larger after a question, and a share of the score of its stretch. A stretch is scored like one long message. Other
+//! evidence depends on the question: the speaker it asks about, or time expressions if it asks when. The constants need
+//! not be exact; they were validated on other conversations.
 //!
-//! The time is linear in the number of postings and messages. No message is read.
+//! The running time is linear in the number of postings and messages. No message is read.
 
 use bethink_store::{Counts, Posting};
 
@@ -17,8 +17,9 @@ const PARTY: usize = 50;
 /// Weights of the user's words, the assistant's words, tool input and tool results. Tool text is rarely about one
 /// thing.
 const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
-/// Minimum share of a question's weight that the words at some place must have; otherwise nothing is found. This limit rejects
-/// half of the questions about other conversations, and one in sixty of those that have an answer.
+/// Minimum share of a question's weight that the words of some message and its neighbors must have; otherwise nothing
+/// is found. This limit rejects half of the questions about other conversations, and one in sixty questions that have
+/// an answer.
 const FITS: f32 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,8 @@ pub struct SessionExtent {
     pub terms: u64,
 }
 
-/// The postings for a question. Each list is sorted by session and seq; `None` is a list that was too long to read.
+/// The postings for a question. Each list is sorted by session and seq; `None` stands for a list that was too long to
+/// read.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     pub sessions: &'a [SessionExtent],
@@ -40,7 +42,7 @@ pub struct Evidence<'a> {
     pub begins: &'a [Posting],
     pub asks: &'a [Posting],
     pub ends_asking: &'a [Posting],
-    /// Messages that state when something happened, if the question asks that.
+    /// Messages that state when something happened, if the question asks when.
     pub tells_when: &'a [Posting],
     /// Messages by each speaker that a word of the question may name.
     pub speakers: Vec<&'a [Posting]>,
@@ -286,7 +288,7 @@ fn to_float(number: u64) -> f32 {
     number as f32
 }
 
-/// Returns the best hits, best first. Of equal ones, the older comes first.
+/// Returns the best hits, best first. Among hits with equal scores, older ones come first.
 fn best_of(mut found: Vec<(usize, f32)>, limit: usize) -> Vec<(usize, f32)> {
     let order = |one: &(usize, f32), other: &(usize, f32)| {
         other.1.total_cmp(&one.1).then(one.0.cmp(&other.0))

@@ -7,7 +7,7 @@ use crate::terms::for_each_term;
 
 /// Replaces text that was left out.
 const GAP: char = '…';
-/// Shown for a tab at the beginning of a line.
+/// Replaces a tab at the beginning of a line.
 const TAB: &str = "    ";
 
 /// Maximum number of lines of a snippet.
@@ -71,7 +71,7 @@ pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
     merged.into_iter().map(|range| [range.start, range.end].map(&mut char_at)).collect()
 }
 
-/// Returns the place of each term in a question; of a repeated one, the first.
+/// Returns the position of each term in a question. For a repeated term, this is the first position.
 pub(crate) fn places(terms: &[String]) -> HashMap<&str, usize> {
     terms.iter().enumerate().rev().map(|(at, term)| (term.as_str(), at)).collect()
 }
@@ -125,7 +125,7 @@ fn line_at(lines: &[Range<usize>], char: usize) -> usize {
     lines.partition_point(|line| line.end < char).min(lines.len().saturating_sub(1))
 }
 
-/// Returns the range of the lines with the hits and of neighboring lines that fit as a whole.
+/// Returns the range of the lines that contain the hits, extended by the neighboring lines that fit in full.
 fn lines_around(lines: &[Range<usize>], hits: &Range<usize>, room: usize) -> Range<usize> {
     let (mut first, mut last) = (line_at(lines, hits.start), line_at(lines, hits.end));
     for is_next in [true, false, true, false] {
@@ -142,7 +142,7 @@ fn lines_around(lines: &[Range<usize>], hits: &Range<usize>, room: usize) -> Ran
     lines[first].start..lines[last].end
 }
 
-/// Distributes the remaining room to both sides.
+/// Extends the range on both sides into the remaining room.
 fn widen((start, end): (usize, usize), room: usize, length: usize) -> Range<usize> {
     let spare = room.saturating_sub(end - start);
     let from = start.saturating_sub(spare / 2).min(length - room.min(length));

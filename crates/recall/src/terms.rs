@@ -90,7 +90,7 @@ pub(crate) fn for_each_shaped_term(
     });
 }
 
-/// Whether two words are the parts of a name such as `lib.rs`: one dot between them, and neither is a number.
+/// Whether two words are the parts of a name such as `lib.rs`: they have one dot between them, and neither is a number.
 fn is_dotted(text: &str, left: &Range<usize>, right: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
     left.end + 1 == right.start

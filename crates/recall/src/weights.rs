@@ -1,20 +1,22 @@
 //! The weight of each kind of evidence.
 
 /// Constants of the ranking, fitted by `figures --only ranking`, which also validates each conversation with constants
-/// fitted on the others. Small changes of them make little difference.
+/// fitted on the others. Small changes to them make little difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     /// How soon repetitions of a word stop counting, in a message and in a stretch (`k1` of BM25).
     pub repeats: f32,
     pub stretch_repeats: f32,
-    /// How much length matters (`b` of BM25). A message's length is its number of terms, a stretch's its number of messages.
+    /// How much length matters (`b` of BM25). The length of a message is its number of terms; the length of a stretch
+    /// is its number of messages.
     pub length: f32,
     pub stretch_length: f32,
     /// Weight of the stretch relative to the message.
     pub stretch: f32,
-    /// Weight of a word that only has the same prefix.
+    /// Weight of a word that only shares a term's prefix.
     pub family: f32,
-    /// Shares of the scores of the next message, the previous one, the second next and the second previous.
+    /// Shares of the scores of the next message, the previous message, the one after the next, and the one before the
+    /// previous.
     pub next: f32,
     pub before: f32,
     pub second_next: f32,

@@ -97,7 +97,7 @@ fn fidelity(c: &Compaction) -> StyledText {
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
 }
 
-/// Names the first of the names in use that the prompt no longer contains.
+/// Lists the first few names that were in use and that the prompt no longer contains.
 fn lost(c: &Compaction) -> Option<StyledText> {
     let lost = named("", &c.fidelity_detail.lost);
     (!lost.is_empty()).then(|| name("lost").dim(lost))
@@ -123,7 +123,7 @@ fn proved(c: &Compaction) -> Option<StyledText> {
     Some(name("used later").plain(told))
 }
 
-/// Returns a word and the first lost names; nothing if none was lost.
+/// Returns `word` followed by the first lost names, or an empty string if none were lost.
 fn named(word: &str, lost: &[String]) -> String {
     match lost.get(..NAMED).unwrap_or(lost) {
         [] => String::new(),

@@ -5,7 +5,7 @@ use bethink_terminal::words::{ago, bytes, first_line, plural};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
-/// Number of lines of a longer text that are shown.
+/// Number of lines that are shown of a longer text.
 const BEGINNING: usize = 6;
 const INDENT: &str = "    ";
 
@@ -133,7 +133,7 @@ fn paragraphs(text: &str, extent: MessageExtent) -> Vec<StyledText> {
     out
 }
 
-/// Replaces tabs, which would be shown as symbols, by spaces.
+/// Replaces tabs, which would be shown as symbols, with spaces.
 fn untabbed(line: &str) -> String {
     line.replace('\t', "    ")
 }

@@ -77,7 +77,7 @@ pub fn total(sums: &UsageSums) -> String {
     format!("{calls}{failed}, {} tokens{cached}, {}", short(tokens), cost(sums))
 }
 
-/// Shows today's use, with the limits if any are set.
+/// Shows today's usage, with the limits if any are set.
 pub fn today(today: &UsageToday) -> StyledText {
     let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
     let used_up = today.daily_tokens.is_some_and(|limit| today.tokens >= limit)

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::facts::facts;
 
-/// Minimum width, in columns, for legend and facts side by side.
+/// Minimum width, in columns, at which the legend and the facts are shown side by side.
 const WIDE: usize = 120;
 /// Number of empty columns on each side.
 const MARGIN: usize = 1;
@@ -25,7 +25,7 @@ struct WindowPart {
 
 const PARTS: usize = 8;
 
-/// Returns the parts of the prompt, and the tokens that the provider counted in addition: bethink does not see the system
+/// Returns the parts of the prompt, and the tokens that only the provider counted: bethink does not see the system
 /// prompt and tools that a client adds itself.
 fn parts(report: &ContextReport) -> [WindowPart; PARTS] {
     let tokens = &report.parts;
@@ -99,7 +99,8 @@ fn column(tokens: u64, window: u64, width: usize) -> usize {
     usize::try_from(at).unwrap_or(width).min(width.saturating_sub(1))
 }
 
-/// Returns the columns of each part: its share, rounded so that the sum is right, and at least one if it has tokens.
+/// Returns the number of columns of each part: its share, rounded so that the sum is right, and at least one if it has
+/// tokens.
 fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
     let (mut sum, mut start, mut cells) = (0u64, 0usize, [0usize; PARTS]);
     for (i, &part) in tokens.iter().enumerate() {

@@ -22,7 +22,7 @@ const SOME_MODEL: &str = "claude-sonnet-4-5";
 /// a prompt that is too large by this measure is very probably too large.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// How long to wait for the event of an update that has finished.
+/// How long to wait for the event that reports a finished update.
 const EVENT_PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct ReplayPlan {
     pub title: String,
     pub window: u64,
     pub max_output: u64,
-    /// The prompt is requested only once in this many turns.
+    /// The prompt is requested only once every this many turns.
     pub every: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct Player<'a> {
     began: Instant,
 }
 
-/// The result of one message.
+/// The result of playing one message.
 #[derive(Debug)]
 pub struct ReplayStep {
     /// Number of messages that were played, including this one.
@@ -228,7 +228,8 @@ impl Notes {
         self.updates
     }
 
-    /// Waits for the event of an update that covers message `seq`, but not forever: the stream may have ended.
+    /// Waits for the event of an update that covers message `seq`. The wait is limited, because the stream may have
+    /// ended.
     async fn reach(&mut self, seq: u64) {
         let reached = async {
             while let Some(through_seq) = self.covered.recv().await {

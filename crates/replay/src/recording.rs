@@ -1,4 +1,4 @@
-//! A recorded session as the calls that its agent made.
+//! A recorded session as a sequence of the model calls that its agent made.
 
 use bethink_session_file::{LineKind, Thread, lines};
 use bethink_transcript::{Message, Role};

@@ -19,7 +19,8 @@ const CLOSE_LOOK_BYTES: usize = 64 * 1024;
 pub(crate) struct Hits<'a> {
     question: &'a Question,
     read: Vec<ReadHit>,
-    /// The ids that were seen. A fork shares messages with its parent, and each message is only one hit.
+    /// In a search across sessions, the ids of the messages seen so far. A fork shares messages with its parent, but
+    /// each message is returned only once.
     seen: Option<HashSet<String>>,
 }
 

@@ -22,7 +22,7 @@ struct IndexPayload {
 
 /// Number of messages that are indexed in one transaction. Such a transaction occupies the writer for about 20 ms.
 const BATCH: usize = 128;
-/// Maximum size of these messages together, in bytes. A single message may be larger.
+/// Maximum total size, in bytes, of the messages that are indexed in one transaction. A single message may be larger.
 const BATCH_BYTES: usize = 16 << 20;
 /// A session is indexed in the background each time it has grown by this many messages, so that a search needs at most
 /// about 10 ms to index the rest.
@@ -38,8 +38,8 @@ impl SearchService {
         self.cx.jobs().enqueue_background(INDEX, sessions.first().copied(), &payload).await
     }
 
-    /// Enqueues a session for indexing while the daemon is idle, unless it already is enqueued. The caller does not wait.
-    /// If this fails, the next search indexes the session.
+    /// Enqueues a session for indexing while the daemon is idle, unless it is already enqueued. The caller does not
+    /// wait. If this fails, the next search indexes the session.
     pub fn index_soon(&self, session: SessionId) {
         if !locked(&self.queue).insert(session) {
             return;
@@ -54,7 +54,7 @@ impl SearchService {
         });
     }
 
-    /// Must be called after an append. Enqueues the session if enough messages are not indexed yet.
+    /// Must be called after an append. Enqueues the session each time it has grown by `UNINDEXED` messages.
     pub fn appended(&self, session: SessionId, seq: Seq) {
         if seq.0.is_multiple_of(UNINDEXED) {
             self.index_soon(session);
@@ -86,8 +86,8 @@ impl SearchService {
         Ok(json!({ "messages": progress.done }))
     }
 
-    /// Enqueues the sessions that the previous daemon did not finish indexing. After a recovery, or if the format of the
-    /// index has changed, these are all sessions.
+    /// Enqueues the sessions that the previous daemon did not finish indexing. After a recovery, or if the format of
+    /// the index has changed, all sessions are enqueued.
     pub async fn enqueue_stale_indexes(&self) -> Result<()> {
         let lagging = self.cx.store().lagging(MAX_LAGGING).await?;
         if !lagging.is_empty() {
@@ -141,7 +141,8 @@ impl JobHandler for SearchService {
     }
 }
 
-/// Returns the last message that the index then covers. A recovered session may have lost messages at the end.
+/// Returns the last message that the index covers after this batch. A recovered session may have lost its last
+/// messages.
 fn through(range: SeqRange, batch: &[StoredMessage]) -> Seq {
     let end = Seq(range.before.map_or(u64::MAX, |before| before.0.saturating_sub(1)));
     batch.last().map_or(end, |last| last.seq)

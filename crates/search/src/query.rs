@@ -25,9 +25,10 @@ pub const MAX_QUERY: usize = 10_000;
 const POSTINGS: usize = 1_200_000;
 /// How long a search waits for an incomplete index before it reports an incomplete result.
 const FINISH_INDEX: Duration = Duration::from_secs(8);
-/// Number of messages that are read in addition to the requested hits, because adjacent words may move one of them up.
+/// Number of messages that are read in addition to the requested hits, because adjacent words may move one of these
+/// messages up.
 const SECOND_LOOK: usize = 10;
-/// Factor by which more hits than requested are ranked if some may be dropped after they are read.
+/// How many times as many hits as requested are ranked if some may be dropped after they are read.
 const FILTERED_HITS: usize = 20;
 /// Maximum length, in days, of a period whose days are looked up one by one.
 const MAX_FILTER_DAYS: i64 = 100;
@@ -113,9 +114,9 @@ impl SearchService {
         Ok(ranked.into_iter().map(|hit| Seq(u64::from(hit.seq))).collect())
     }
 
-    /// Completes the index, so that every acknowledged message is found, and returns the positions of terms. If the index
-    /// is far behind, as after an upgrade or a recovery, does not wait for all of it. The second value is whether it was
-    /// complete.
+    /// Completes the index, so that every acknowledged message is found, and returns the positions of terms. If the
+    /// index is far behind, as after an upgrade or a recovery, this does not wait until it is complete. The second
+    /// value is whether the index was complete.
     async fn look_up(&self, scope: SearchScope, plan: &TermPlan) -> Result<(TermPlaces, bool)> {
         let (terms, families) = (plan.groups.concat(), plan.families.clone());
         let lookup = IndexLookup { scope, terms, families, most: POSTINGS };
@@ -302,7 +303,7 @@ impl Filter {
             && self.before.is_none_or(|before| stored.created_at < before)
     }
 
-    /// Returns groups of marks. A hit must have one mark of each group.
+    /// Returns groups of marks. A hit must have one mark from each group.
     fn marks(&self, today: Day) -> Vec<Vec<String>> {
         let mut groups = Vec::new();
         groups.extend(self.role.map(|role| vec![marks::by_role(role)]));

@@ -6,9 +6,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::view::SecretView;
 
-/// Minimum length of a base64 run that can contain a key, in characters. So many characters decode to 15 bytes.
+/// Minimum length of a base64 run that can contain a key, in characters. This many characters decode to 15 bytes.
 const LEAST_BASE64: usize = 20;
-/// Minimum length of a hexadecimal run, in characters. So many characters decode to 16 bytes.
+/// Minimum length of a hexadecimal run, in characters. This many characters decode to 16 bytes.
 const LEAST_HEX: usize = 32;
 /// Minimum share of printable bytes for a decoded run to count as text. In ciphertext and images, the share is about
 /// 0.37.

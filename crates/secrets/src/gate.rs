@@ -9,7 +9,7 @@ use crate::{ScannedText, SecretFinding, scan};
 /// Maximum number of findings that a message lists; the others are only counted.
 const MOST_LISTED: usize = 5;
 
-/// The reasons why text must not be shared with the team. Never contains a secret's value.
+/// The reasons why text must not be shared with the team. They never contain a secret's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct SecretRefusal {
     pub findings: Vec<SecretFinding>,

@@ -20,7 +20,7 @@ const LEAST_TOKEN: f64 = 2.0;
 const LEAST_RANDOM: f64 = 2.8;
 const LEAST_ASSIGNED: f64 = 3.0;
 const LEAST_PASSWORD: f64 = 2.2;
-/// Minimum length of a value that is assigned to a name such as `token` and counts as a secret, in bytes.
+/// Minimum length, in bytes, at which a value that is assigned to a name such as `token` counts as a secret.
 const LEAST_BYTES: usize = 12;
 /// Prefixes of the last word of a secret's name, longer ones first.
 const SECRET_WORDS: [&str; 10] =

@@ -1,5 +1,5 @@
-//! Matches the rules of the table. Each rule has words without which it cannot match, so one pass over the text finds
-//! the few expressions to run. Checksums in keys are ignored: a key with a typo still reveals most of the key.
+//! Matches the rules of the table. Most rules have keywords without which they cannot match, so one pass over the text
+//! finds the few expressions to run. Checksums in keys are ignored: a key with a typo still reveals most of the key.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -11,7 +11,7 @@ use crate::judge::SecretCandidate;
 use crate::table::{RuleShape, SecretRule, TABLE};
 use crate::view::SecretView;
 
-/// Maximum size of a compiled expression, in bytes. The largest of our expressions takes a fraction of it.
+/// Maximum size of a compiled expression, in bytes. The largest of our expressions takes a fraction of this.
 const MOST_COMPILED: usize = 4 << 20;
 
 pub(crate) struct RuleHit {
@@ -35,7 +35,8 @@ pub(crate) fn hits(view: &SecretView<'_>) -> Vec<RuleHit> {
     awake.flat_map(|(_, compiled)| compiled.hits(view)).collect()
 }
 
-/// Returns whether two dots have six characters between them. If none do, rules without words cannot match.
+/// Returns whether the text contains two dots with exactly six bytes between them. If not, rules without keywords
+/// cannot match.
 fn has_dotted_part(bytes: &[u8]) -> bool {
     bytes.windows(8).any(|part| part[0] == b'.' && part[7] == b'.')
 }
@@ -47,9 +48,9 @@ pub(crate) fn is_generic(id: &str) -> bool {
 struct Scanner {
     rules: Vec<CompiledRule>,
     words: Option<AhoCorasick>,
-    /// The rule of each word.
+    /// The index of the rule that each keyword belongs to.
     owner: Vec<usize>,
-    /// For each rule, whether it has no words and so is always run.
+    /// For each rule, whether it has no keywords, so that it runs whenever the text contains a dotted part.
     always: Vec<bool>,
 }
 
@@ -71,7 +72,7 @@ static SCANNER: LazyLock<Scanner> = LazyLock::new(|| {
 
 struct CompiledRule {
     rule: &'static SecretRule,
-    /// The expression, compiled when one of the rule's words is found for the first time.
+    /// The expression, compiled when the rule runs for the first time.
     regex: OnceLock<Option<Regex>>,
 }
 

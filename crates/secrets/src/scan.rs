@@ -10,7 +10,7 @@ use crate::decode;
 use crate::rules;
 use crate::view::{Seam, SecretView};
 
-/// How often decoded text is decoded again, for example for a Kubernetes secret in an encoded value.
+/// How many times decoded text is decoded again, for example for a Kubernetes secret in an encoded value.
 const MOST_NESTED: usize = 2;
 
 /// The text to scan: a topic's name, and its file with the front matter.
@@ -27,7 +27,7 @@ pub enum Hiding {
     Name,
     /// Not hidden.
     Text,
-    /// There are invisible characters in the value.
+    /// The value contains invisible characters.
     Hidden,
     /// The value extends over several lines.
     Wrapped,
@@ -38,7 +38,7 @@ pub enum Hiding {
 /// A secret that was found, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretFinding {
-    /// The line, counted from 1; 0 is the name.
+    /// The line, counted from 1; 0 stands for the topic's name.
     pub line: usize,
     /// The rule's stable name, such as `github-token`.
     pub rule: &'static str,
@@ -84,8 +84,8 @@ impl FindingSet {
         }
     }
 
-    /// Sorts the findings. A secret that two rules find is reported once, by the more specific rule. A secret that is
-    /// found in several ways is reported with the simplest one.
+    /// Sorts the findings. A secret that two rules find is reported once, by the more specific rule. If a secret is
+    /// found in several ways, only the simplest way is reported.
     fn sorted(self) -> Vec<SecretFinding> {
         let precise: BTreeSet<usize> =
             self.0.iter().filter(|f| !rules::is_generic(f.rule)).map(|f| f.line).collect();

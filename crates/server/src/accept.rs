@@ -23,15 +23,15 @@ use crate::listen::is_own_user;
 use crate::places::Places;
 use crate::refusal::Refusals;
 
-/// Pause after `accept` fails, for example for lack of file descriptors. It prevents a busy loop.
+/// Pause after `accept` fails, for example for lack of file descriptors. The pause prevents a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long to wait for dropped connections to end. Only a handler that does not yield takes that long.
 const AFTER_DEADLINE: Duration = Duration::from_secs(1);
 
-/// Maximum size of each of a connection's buffers: what it has read of a head, and what its client has not yet read of
-/// an answer or an event stream. Heads have a few thousand bytes. With hyper's default, 400 KB, connections whose
-/// clients do not read could take 200 MB together.
+/// Maximum size of each of a connection's two buffers: one for the request head that is being read, and one for the
+/// part of an answer or event stream that the client has not read yet. A head has a few thousand bytes. With hyper's
+/// default of 400 KB, connections whose clients do not read could take 200 MB in total.
 const BUFFER_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]

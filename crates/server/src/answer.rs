@@ -30,7 +30,7 @@ impl HttpAnswer {
         }
     }
 
-    /// Creates an answer of JSON that is already serialized.
+    /// Creates an answer from JSON that is already serialized.
     pub(crate) fn text(body: Bytes) -> Self {
         Self { status: StatusCode::OK, body }
     }

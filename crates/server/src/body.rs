@@ -19,7 +19,8 @@ use crate::problem::{HttpFailure, ProblemSort};
 /// The hint for a body of messages that is too large.
 const FEWER_MESSAGES: &str = "send fewer messages at a time, or raise max_body_bytes in [daemon]";
 
-/// The body of a request: within its limits, valid UTF-8 and not nested too deeply; with its idempotency key.
+/// The body of a request, and its idempotency key. The body is within its size limit, valid UTF-8, and not nested too
+/// deeply.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) key: Option<Receipt>,
@@ -62,8 +63,8 @@ where
     }
 }
 
-/// The body of a request within its size limit, with its idempotency key. The service checks the text while it parses
-/// it.
+/// The body of a request, and its idempotency key. Only the size of the body has been checked; the service checks the
+/// text while parsing it.
 #[derive(Debug)]
 pub(crate) struct UncheckedBody {
     pub(crate) key: Option<Receipt>,
@@ -97,7 +98,7 @@ pub(crate) fn check_object(body: &[u8], depth: usize) -> Result<(), HttpFailure>
     object::<IgnoredAny>(body).map(drop)
 }
 
-/// Reads the whole body, and refuses it as soon as it exceeds `limit` bytes; `smaller` is the hint for that.
+/// Reads the whole body, and refuses it as soon as it exceeds `limit` bytes; `smaller` is the hint in that error.
 pub(crate) async fn read(
     body: Body,
     parts: &Parts,
@@ -179,7 +180,8 @@ fn json_failure(error: &serde_json::Error, path: &str) -> HttpFailure {
     HttpFailure::field(field, message)
 }
 
-/// Returns the name of a missing field, which serde puts only into its message: the path is that of the parent.
+/// Returns the name of a missing field. serde states the name only in its message: the path that it reports is the
+/// parent's.
 fn missing(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.split('`').next()
 }

@@ -73,7 +73,8 @@ impl ConnectionServer {
         }
     }
 
-    /// Answers one request. A request on a connection that must leave is refused, unless its answer has begun.
+    /// Answers one request. If the connection's place is given away, the request is refused, unless its answer has
+    /// begun.
     fn answer(
         &self,
         request: http::Request<Incoming>,
@@ -99,7 +100,7 @@ impl ConnectionServer {
     }
 }
 
-/// Every request of a connection has a clone until its answer is sent.
+/// Every request on a connection holds a clone until its answer has been sent.
 type Busy = Arc<()>;
 
 async fn idle(busy: &Busy) {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Number of such requests per window that are answered with 401. Further ones are answered with 429.
+/// Number of requests without valid credentials that are answered with 401 in each window. Further ones are answered
+/// with 429.
 pub(crate) const MAX_FAILURES: u32 = 20;
 
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);

@@ -20,7 +20,7 @@ pub(crate) enum GatewayClient {
 const CAPABILITY_BELOW: [&str; 3] = ["/anthropic/k/", "/openai/k/", "/gemini/k/"];
 /// The segment that may follow a capability. The segment after it is the project, percent-encoded.
 const PROJECT: &str = "/p/";
-/// The header with the project of an address, for the gateway.
+/// The header that passes the project in an address on to the gateway.
 const DEFAULT_PROJECT: HeaderName = HeaderName::from_static("x-bethink-default-project");
 /// The header in which clients of Gemini send their API key.
 pub(crate) const GEMINI_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
@@ -91,7 +91,7 @@ pub(crate) fn take_key(request: &mut Request) {
     }
 }
 
-/// Moves the project of an address from the path into a header, so that the gateway's routes do not differ.
+/// Moves the project of an address from the path into a header, so that the gateway needs no separate routes for it.
 pub(crate) fn take_project(request: &mut Request) -> Result<(), HttpFailure> {
     let uri = request.uri();
     let Some((before, given, rest)) = split(uri.path()) else { return Ok(()) };

@@ -30,7 +30,7 @@ use crate::problem::{HttpFailure, ProblemSort};
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Routes whose answers contain no secrets, so they need no token: the daemon's health, the proof that it is this
-/// daemon, the description of the API, and the page before its login.
+/// daemon, the description of the API, and the dashboard page, which loads before anyone logs in.
 const OPEN_ROUTES: [&str; 4] = ["/health", "/v1/proof", "/openapi.json", "/"];
 const PAGE_FILES: &str = "/assets/";
 /// The login route. The body of a login contains a launch token, so no other token is required.

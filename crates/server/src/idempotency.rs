@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a repeated request runs once, and gets the answer of the first one.
+//! `Idempotency-Key`: a repeated request has no further effect, and gets the answer to the first one.
 
 use std::sync::PoisonError;
 
@@ -76,8 +76,8 @@ where
     .await
 }
 
-/// Runs `work` to completion even if the client disconnects, which drops the handler. Otherwise part of it could be
-/// stored without an answer for the client's next attempt.
+/// Runs `work` to completion even if the client disconnects, which drops the handler. Otherwise, part of the work could
+/// be stored without an answer for the client's next attempt.
 pub(crate) async fn to_the_end<F>(app: &ServerState, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,

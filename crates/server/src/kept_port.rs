@@ -29,7 +29,7 @@ pub(crate) struct OwnPort {
     pub(crate) lost: Option<u16>,
 }
 
-/// Listens on the home's saved port, or else on the first free one.
+/// Listens on the home's saved port, or else on the first free port.
 pub(crate) async fn listen(home: &Home) -> Result<OwnPort, ListenError> {
     first_free(kept(home), USUAL..=LAST).await
 }

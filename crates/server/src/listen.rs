@@ -59,7 +59,7 @@ pub(crate) fn remove_socket(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether the process at the other end belongs to the daemon's own user.
+/// Returns whether the process at the other end of the connection belongs to the daemon's own user.
 pub(crate) fn is_own_user(stream: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use crate::problem::HttpFailure;
 
-/// Counts and times requests by route. Paths contain IDs, so with paths nearly every request would create a series.
+/// Counts and times requests by route. Paths contain IDs, so counting by path would create a series for nearly every
+/// request.
 pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let route = match request.extensions().get::<MatchedPath>() {
         Some(path) => path.as_str().to_owned(),

@@ -70,8 +70,8 @@ pub(crate) struct Contract;
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "it describes a header to OpenAPI")]
 pub(crate) struct Key {
-    /// A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-    /// gets the answer of the first one
+    /// A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+    /// gets the answer to the first one
     #[param(rename = "Idempotency-Key")]
     idempotency_key: Option<String>,
 }
@@ -172,7 +172,7 @@ fn problem() -> Response {
         .build()
 }
 
-/// Describes a response without a description by its schema.
+/// If a response has no description, gives it the description of its schema.
 fn describe_response(response: &mut Response, components: &Components) {
     if !response.description.is_empty() {
         return;

@@ -1,8 +1,8 @@
 //! The dashboard login: launch tokens, which work once, and the secrets of logged-in pages.
 //!
 //! A browser sends a cookie to every port of a host, and other programs may serve other ports, so a cookie is not
-//! enough. A page also sends a value that it received at its login. Only pages of the daemon's own origin can read that
-//! value.
+//! enough. A page also sends a value that it received when it logged in. Only pages of the daemon's own origin can read
+//! that value.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// Header with the value that a page received at its login.
+/// The header with the value that a page received when it logged in.
 pub(crate) const PAGE: HeaderName = HeaderName::from_static("x-bethink-page");
 
 /// How long a launch token is valid.
@@ -45,7 +45,7 @@ struct PageLogin {
     used: Instant,
 }
 
-/// What a page receives at its login.
+/// What a page receives when it logs in.
 pub(crate) struct Admitted {
     pub(crate) cookie: String,
     pub(crate) page: String,

@@ -17,21 +17,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard::Listener;
 
-/// The socket and the newcomers each have one place per this many places of known clients.
+/// Number of places for known clients per place for newcomers, and per place for the socket.
 const KNOWN_PER_OTHER: usize = 4;
 
-/// Maximum share of the process's file descriptors for known clients. All connections together then leave a quarter of
-/// the descriptors for files.
+/// At most one in this many of the process's file descriptors is used for known clients. All connections together then
+/// leave a quarter of the descriptors for files.
 const FILES_PER_KNOWN: u64 = 2;
 
-/// Minimum time that a newcomer keeps its place, so that many clients that connect at once are all served. It also
-/// limits how fast connections are accepted from a program that opens them without end.
+/// Minimum time that a newcomer keeps its place, so that many clients that connect at once are all served. This time
+/// also limits how fast connections are accepted from a program that keeps opening them.
 const GRACE: Duration = Duration::from_millis(20);
 
 /// How long a newcomer may take for its first request while many places for newcomers are taken.
 const FIRST_REQUEST: Duration = Duration::from_secs(2);
 
-/// Percentage of taken places above which that limit applies.
+/// Percentage of taken places above which [`FIRST_REQUEST`] applies.
 const CROWDED_PERCENT: usize = 75;
 
 /// All places of a server.
@@ -141,8 +141,8 @@ impl ConnectionPlace {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    /// Moves a newcomer to the places of known clients. Returns false if these are taken, or if its place has just been
-    /// given away.
+    /// Moves a newcomer to the places of known clients. Returns false if all of these are taken, or if the newcomer's
+    /// place has just been given away.
     pub(crate) fn become_known(&self) -> bool {
         if self.is_known() {
             return true;

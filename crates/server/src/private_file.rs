@@ -7,7 +7,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-/// Writes a file that only its owner can read. It is durable when this returns.
+/// Writes a file that only its owner can read. The file is durable when this function returns.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension(Uuid::new_v4().simple().to_string());
     let written = write_new(&draft, bytes).and_then(|()| fs::rename(&draft, path));

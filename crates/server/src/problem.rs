@@ -10,7 +10,7 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHE
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 
-/// Seconds to wait before a retry, when another daemon may have taken over the home, the disk may work again, or a
+/// Seconds to wait before a retry. By then, another daemon may have taken over the home, the disk may work again, or a
 /// connection may be free.
 const RETRY_SECONDS: u64 = 1;
 

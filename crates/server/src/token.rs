@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::private_file::{self, sync_parent, write_new};
 
-/// Minimum length of a token, in bytes. Generated ones have 64.
+/// Minimum length of a token, in bytes. A generated token has 64 bytes.
 const MIN_BYTES: usize = 32;
 const MAX_BYTES: u64 = 4_096;
 
@@ -42,7 +42,7 @@ pub(crate) fn of(home: &Home) -> Result<HomeToken, TokenError> {
     }
 }
 
-/// Stores another token. It is durable when this returns.
+/// Stores another token. The token is durable when this function returns.
 pub(crate) fn replace(home: &Home, token: &HomeToken) -> Result<(), TokenError> {
     let path = home.token();
     private_file::replace(&path, &line(token)).map_err(|source| TokenError::File {

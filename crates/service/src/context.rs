@@ -18,7 +18,7 @@ use crate::jobs::JobQueue;
 use crate::recording::RecordingRules;
 use crate::storage::StorageNews;
 
-/// The state that all services share. Clones share it too.
+/// The state that all services share. Clones share the same state.
 #[derive(Clone)]
 pub struct ServiceContext {
     shared: Arc<ContextInner>,

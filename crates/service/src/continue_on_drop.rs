@@ -9,8 +9,8 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// Work that runs within the caller's task. If the caller goes away, the rest continues as a task of its own. A task from
-/// the start would cost each caller two thread switches.
+/// Work that runs within the caller's task. If the caller goes away, the rest continues as a task of its own. Spawning
+/// a task from the start would cost each caller two thread switches.
 pub struct ContinueOnDrop<F>
 where
     F: Future + Send + 'static,

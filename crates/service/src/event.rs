@@ -141,7 +141,7 @@ pub enum ModelStep {
 }
 
 impl Event {
-    /// Returns its name in event streams.
+    /// Returns the event's name in event streams.
     pub fn kind(&self) -> &'static str {
         match self {
             Event::Message { .. } => "message",
@@ -163,7 +163,7 @@ impl Event {
         }
     }
 
-    /// Returns its data as a JSON object.
+    /// Returns the event's data as a JSON object.
     pub(crate) fn data(&self) -> Map<String, Value> {
         let mut tagged = serde_json::to_value(self).unwrap_or_default();
         match tagged.get_mut("data").map(Value::take) {

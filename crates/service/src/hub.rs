@@ -1,7 +1,7 @@
 //! The event hub: publishes events to followers of one session or of all sessions.
 //!
 //! An id in a session's stream is `<boot>-<number>-<seq>`; in the stream of all sessions it is `<boot>-all-<number>`,
-//! numbered from 1. A ring buffer has the newest events, for readers that reconnect. Older events of a session are
+//! numbered from 1. A ring buffer holds the newest events, for readers that reconnect. Older events of a session are
 //! read from its history (by the sessions service); a reader of all sessions gets a `reset` instead.
 
 mod all;
@@ -39,12 +39,12 @@ impl StreamEvent {
     }
 }
 
-/// The live events of one session, and the missed ones that the ring still has.
+/// The live events of one session, and the missed events that the ring still holds.
 #[derive(Debug)]
 pub struct SessionSubscription {
     pub missed: VecDeque<StreamEvent>,
     pub live: broadcast::Receiver<StreamEvent>,
-    /// The ring did not have all missed events.
+    /// The ring no longer held all missed events.
     pub behind: bool,
     pub stop: CancellationToken,
 }
@@ -112,8 +112,8 @@ impl EventHub {
         self.publish_in_session(session, seq, event);
     }
 
-    /// Publishes only to followers of the session. For an event about several sessions, which the caller announces
-    /// once.
+    /// Publishes only to followers of the session. Meant for an event about several sessions, which the caller
+    /// announces once.
     pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
         let mut topics = locked(&self.topics);
         topic(&mut topics, session)

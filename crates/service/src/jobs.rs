@@ -21,7 +21,7 @@ pub struct JobQueue {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     wake: Notify,
-    /// Number of appends since the start. The daemon is busy while it grows.
+    /// Number of appends since the start. While this number grows, the daemon is busy.
     activity: AtomicU64,
 }
 
@@ -85,7 +85,7 @@ impl JobQueue {
         self.wake.notified().await;
     }
 
-    /// Records an append. Background jobs wait until there has been none for a while.
+    /// Records an append. Background jobs wait until there has been no append for a while.
     pub fn note_activity(&self) {
         self.activity.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,8 +1,8 @@
 //! What must not be recorded: everything during a pause, and projects and transcripts below excluded paths.
 //!
-//! Pauses are kept after they end, because a transcript is read later than it was written. If a client sends the whole
-//! conversation with each request, later requests repeat what was said during a pause, so that conversation is no longer
-//! recorded.
+//! Pauses are kept after they end, because a transcript may be read long after it was written. If a client sends the
+//! whole conversation with each request, later requests repeat what was said during a pause, so that conversation is no
+//! longer recorded.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::context::ServiceContext;
 use crate::error::{Result, ServiceError};
 use crate::locked::locked;
 
-/// Maximum length of a pause with an end, in seconds: 30 days. A longer one would probably be forgotten.
+/// Maximum length of a pause for which an end is set, in seconds: 30 days. A longer pause would probably be forgotten.
 const MOST_SECONDS: u64 = 30 * 24 * 3_600;
 
 /// The reason why something is not recorded.
@@ -64,7 +64,7 @@ impl From<Unrecorded> for ServiceError {
 #[derive(Debug, Default)]
 pub struct RecordingRules {
     excluded: Vec<PathPattern>,
-    /// In order of their beginnings.
+    /// Sorted by start time.
     pauses: RwLock<Vec<PauseRecord>>,
     unrecorded: Mutex<HashSet<u128>>,
 }
@@ -80,14 +80,14 @@ impl RecordingRules {
         self.pauses.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the pause at a time.
+    /// Returns the pause during which this time falls, if any.
     pub fn pause_at(&self, at: UnixMicros) -> Option<PauseRecord> {
         let covers =
             |pause: &PauseRecord| pause.since <= at && pause.until.is_none_or(|end| at < end);
         self.pauses().into_iter().rev().find(covers)
     }
 
-    /// Whether any part of a time was in a pause.
+    /// Whether recording was paused at any time in this period.
     pub fn was_paused_between(&self, from: UnixMicros, to: UnixMicros) -> bool {
         let meets =
             |pause: &PauseRecord| pause.since <= to && pause.until.is_none_or(|end| end > from);
@@ -105,7 +105,8 @@ impl RecordingRules {
         Some(Unrecorded::Excluded { pattern: found.as_str().to_owned() })
     }
 
-    /// Whether every conversation of a client that sends it whole is recorded now, so that none has to be checked.
+    /// Whether every conversation is recorded now, so that requests that contain a whole conversation need not be
+    /// checked.
     pub fn records_everything(&self, now: UnixMicros) -> bool {
         self.excluded.is_empty()
             && self.pause_at(now).is_none()

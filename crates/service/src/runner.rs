@@ -17,21 +17,23 @@ use crate::context::ServiceContext;
 use crate::error::{Result, ServiceError};
 use crate::event::Event;
 
-/// The owner of all leases, which is the same for every daemon of a home. The next daemon therefore takes them over.
+/// The owner of all leases. It is the same for every daemon of a home, so that the next daemon can take the leases
+/// over.
 const OWNER: &str = "home";
 /// How long a lease lasts without a heartbeat. A batch of an import takes milliseconds; a minute allows for a slow disk.
 const LEASE_MICROS: i64 = 60_000_000;
-/// Time between heartbeats. Much shorter than the lease, so that a late heartbeat does no harm.
+/// Time between heartbeats. It is much shorter than the lease, so that a late heartbeat does no harm.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Maximum number of times that a job is started. A job that still has not ended probably crashes the daemon, and is
 /// given up.
 const MAX_ATTEMPTS: u64 = 5;
 /// How long to wait before a job that failed because of the disk may run again.
 const AFTER_DISK_FAULT: Duration = Duration::from_secs(1);
-/// How long there must be no append before a background job starts. A client that imports several files, or a working
-/// agent, sends the next one sooner.
+/// How long there must be no append before a background job starts. A working agent, or a client that imports several
+/// files, sends its next append sooner.
 const QUIET: Duration = Duration::from_millis(200);
-/// Maximum number of such waits (5 s in all), so that background jobs also run in a daemon that is never idle.
+/// Maximum number of waits of this length (5 s in total), so that background jobs also run in a daemon that is never
+/// idle.
 const MAX_WAITS: usize = 25;
 
 /// The result of a job as JSON, or an error for a person.
@@ -47,21 +49,21 @@ pub enum JobStart {
 
 /// Runs the jobs of one kind.
 pub trait JobHandler: Send + Sync + std::fmt::Debug + 'static {
-    /// Returns the kind of its jobs.
+    /// Returns the kind of the jobs that it runs.
     fn kind(&self) -> &'static str;
 
     fn start(&self) -> JobStart {
         JobStart::AtOnce
     }
 
-    /// Returns whether its jobs wait for a model. Such jobs run concurrently, so that they do not block others.
+    /// Returns whether these jobs wait for a model. Such jobs run concurrently, so that they do not block others.
     fn waits_for_model(&self) -> bool {
         false
     }
 
     fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a>;
 
-    /// Called when a concurrent run ended or the daemon stopped it.
+    /// Called when a concurrent run has ended, or the daemon has stopped it.
     fn left(&self, _job: &JobRecord) {}
 }
 
@@ -134,7 +136,7 @@ impl JobRunner {
         });
     }
 
-    /// Renews the lease; only returns when it is lost.
+    /// Renews the lease until it is lost, and returns only then.
     async fn keep_lease(&self, id: JobId) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;

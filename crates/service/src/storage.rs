@@ -31,7 +31,7 @@ impl StorageNews {
         }
     }
 
-    /// Waits until a file could not be written.
+    /// Waits until a service reports that it could not write a file.
     pub async fn suspected(&self) {
         self.suspected.notified().await;
     }

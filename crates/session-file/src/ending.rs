@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use crate::envelope::{LineEnvelope, text};
 
-/// Number of bytes at the end of each file that Claude Code reads to list sessions.
+/// Claude Code reads this many bytes at the end of each file when it lists sessions.
 pub const METADATA_BYTES: u64 = 16 << 10;
 
 /// Records where the metadata of an export was written.

@@ -40,12 +40,12 @@ pub(crate) struct LineEnvelope<'a> {
     pub(crate) bethink: Option<&'a RawValue>,
 }
 
-/// What a `compact_boundary` says.
+/// The contents of a `compact_boundary` record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CompactBoundary {
     pub(crate) trigger: String,
     pub(crate) pre_tokens: u64,
-    /// Ids of the first and the last message before the boundary that were kept.
+    /// Ids of the first and the last kept message that precede the boundary, if any were kept.
     pub(crate) kept: Option<(String, String)>,
     /// Whether bethink wrote the boundary.
     pub(crate) is_ours: bool,

@@ -17,7 +17,7 @@ pub const MAX_DEPTH: usize = 128;
 /// a message, `head` is the whole line.
 #[derive(Clone, Debug)]
 pub struct SessionLine {
-    /// From 1.
+    /// The line's number, counted from 1.
     pub number: u64,
     pub head: Bytes,
     pub tail: Bytes,
@@ -42,14 +42,14 @@ pub enum LineKind {
         /// `auto` or `manual`, as recorded.
         trigger: String,
         pre_tokens: u64,
-        /// Id of the first message before the boundary that was kept.
+        /// Id of the first kept message that precedes the boundary, if there is one.
         kept_from: Option<String>,
     },
     /// `summary`, `custom-title` or `ai-title`.
     Title(String),
     /// The session's tags from this line on.
     Tags(Vec<String>),
-    /// A prompt that a person typed while the agent worked. Claude Code passes it to the model without recording a
+    /// A prompt that a person typed while the agent was working. Claude Code passes it to the model without recording a
     /// message.
     Queued {
         text: String,
@@ -65,13 +65,13 @@ pub enum LineKind {
 #[derive(Clone, Debug)]
 pub struct MessageLine {
     pub thread: Thread,
-    /// Its `seq` is a placeholder. Its id is the record's uuid, or `line-N` without one. Without a time, it has the
-    /// time of the previous record.
+    /// Its `seq` is a placeholder. Its id is the record's uuid, or `line-N` if the record has none. If the record has
+    /// no time, the message has the time of the previous record.
     pub message: Message,
     pub parent_uuid: Option<String>,
-    /// Whether it is Claude Code's own summary of the messages before a boundary.
+    /// Whether the message is Claude Code's own summary of the messages before a boundary.
     pub is_summary: bool,
-    /// Whether Claude Code wrote it, and not a person (skill texts, caveats).
+    /// Whether Claude Code itself wrote the message, as it does for skill texts and caveats.
     pub is_meta: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct RecordedCompaction {
     /// Whether messages before the boundary were kept, or bethink wrote the boundary. The summary is then not a message of the
     /// history, because messages before it are shown after it.
     pub is_apart: bool,
-    /// Ids of the first and the last of the messages before the boundary that were kept.
+    /// Ids of the first and the last kept message that precede the boundary, if any were kept.
     pub kept: Option<(String, String)>,
     /// Number of messages of the main thread before the boundary.
     pub messages: u64,

@@ -1,4 +1,4 @@
-//! The complete lines at the beginning of a growing file, so that following it can continue after them.
+//! The complete lines at the beginning of a growing file, so that a later reading can continue after them.
 
 /// Counts and hashes the complete lines of a file.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! Writes lines in Claude Code's format, for messages that were added to a session by bethink.
+//! Writes lines in Claude Code's format, for what bethink added to a session.
 
 use std::borrow::Cow;
 
@@ -20,21 +20,21 @@ pub struct RecordWriter {
 /// A compaction by bethink, to be exported.
 #[derive(Clone, Debug)]
 pub struct ExportedCompaction<'a> {
-    /// The ids of the two records are derived from this id, so that each export is the same.
+    /// The ids of the compaction's records are derived from this id, so that every export contains the same ids.
     pub id: &'a str,
     /// `auto` or `manual`.
     pub trigger: &'a str,
     pub pre_tokens: u64,
     pub summary: &'a str,
     pub created_at: UnixMicros,
-    /// Id of the first message before the compaction that was kept, if there is one.
+    /// Id of the first kept message that precedes the compaction, if there is one.
     pub kept_from: Option<&'a str>,
     /// What was restored after the kept messages.
     pub restored: &'a [String],
 }
 
 impl RecordWriter {
-    /// The arguments are those of the imported file, or bethink's own for what the file does not contain.
+    /// The arguments are the imported file's values. If the file lacks a value, it is bethink's own.
     pub fn new(session_id: &str, cwd: &str, version: &str, git_branch: &str) -> Self {
         let (id, cwd) = (json!(session_id), json!(cwd));
         let (version, branch) = (json!(version), json!(git_branch));
@@ -44,7 +44,7 @@ impl RecordWriter {
         Self { session_id: session_id.to_owned(), place, parent: None }
     }
 
-    /// Must be called after the line of a message was copied: the next record continues it.
+    /// Must be called after the line of a message was copied, so that the next record continues that message.
     pub fn follow_id(&mut self, id: &str) {
         self.parent = Some(self.uuid_of(id));
     }
@@ -60,8 +60,8 @@ impl RecordWriter {
         line
     }
 
-    /// Returns the records of a compaction: the boundary, the summary as a user message, and what was restored. Claude Code
-    /// puts the preserved segment between the last two.
+    /// Returns the records of a compaction: the boundary, the summary as a user message, and what was restored. Claude
+    /// Code shows the kept messages (the preserved segment) between the last two.
     pub fn boundary_lines(&mut self, compaction: &ExportedCompaction<'_>) -> Vec<u8> {
         let ExportedCompaction { id, trigger, pre_tokens, summary, created_at, .. } = *compaction;
         let boundary_id = self.uuid_of(&format!("boundary {id}"));
@@ -102,13 +102,14 @@ impl RecordWriter {
         out
     }
 
-    /// Returns the line with bethink's own view of the session: JSON.
+    /// Returns the line with bethink's own view of the session, which is JSON.
     pub fn view_line(&self, view: &str) -> Vec<u8> {
         let id = json!(self.session_id);
         format!("{{\"type\":\"bethink\",\"sessionId\":{id},\"bethink\":{view}}}\n").into_bytes()
     }
 
-    /// Returns the lines with title and tags, for the end of the file. Claude Code knows only one tag: the first.
+    /// Returns the lines with the title and the tags, for the end of the file. Claude Code knows only one tag: the
+    /// first.
     pub fn metadata_lines(&self, title: Option<&str>, tags: &[String]) -> Vec<u8> {
         let mut out = Vec::new();
         if let Some(title) = title {
@@ -137,7 +138,7 @@ impl RecordWriter {
         uuid::Builder::from_sha1_bytes(bytes).into_uuid().to_string()
     }
 
-    /// `head` begins with the parent, `body` with the type, and `more` with a comma if there is more.
+    /// `head` begins with the parent, and `body` with the type. `more` is empty or begins with a comma.
     fn line(&self, head: &str, body: &str, uuid: &str, at: UnixMicros, more: &str) -> Vec<u8> {
         let (place, at) =
             (&self.place, jiff::Timestamp::from_microsecond(at.0).unwrap_or_default());

@@ -38,7 +38,7 @@ const TRIM_ORDER: [&[Option<SectionKind>]; 2] = {
         &[Some(Errors), Some(CurrentState)],
     ]
 };
-/// The percentage of its limit that a section is shortened to, in each round.
+/// The percentage of its limit to which a section is shortened in each round.
 const SHARES: [u64; 5] = [70, 45, 25, 10, 0];
 
 /// Maximum tokens of one section and of all notes.
@@ -116,7 +116,7 @@ impl NotesBudget {
     }
 }
 
-/// Returns the steps of shortening: a kind of section, and the percentage that it is shortened to.
+/// Returns the steps of shortening: a kind of section, and the percentage to which it is shortened.
 fn trim_order() -> impl Iterator<Item = (Option<SectionKind>, u64)> {
     TRIM_ORDER.into_iter().flat_map(|kinds| {
         let round = |share| kinds.iter().map(move |kind| (*kind, share));
@@ -227,7 +227,7 @@ impl Cutter<'_> {
 /// Prefix of a line that replaces others in a text that was cut for a prompt.
 const LEFT_OUT: &str = "… (left out here: ";
 
-/// Returns how many lines such a line replaces.
+/// Returns how many lines this line replaces, if it begins with [`LEFT_OUT`].
 pub(crate) fn left_out(line: &str) -> Option<usize> {
     line.strip_prefix(LEFT_OUT)?.split(' ').next()?.parse().ok()
 }

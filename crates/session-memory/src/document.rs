@@ -91,8 +91,8 @@ pub(crate) fn same_heading(a: &str, b: &str) -> bool {
     folded(a).eq(folded(b))
 }
 
-/// Returns an iterator rather than a string, because thousands of headings are compared with each heading of the
-/// template and with each written row.
+/// Converts text to lower case with uniform spacing. Returns an iterator rather than a string, because thousands of
+/// headings are compared with each heading of the template and with each written row.
 pub(crate) fn folded(text: &str) -> impl Iterator<Item = char> {
     text.split_whitespace().flat_map(|word| word.chars().flat_map(char::to_lowercase).chain([' ']))
 }

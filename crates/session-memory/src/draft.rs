@@ -17,7 +17,7 @@ pub trait NotesWriter: Send + Sync {
 
 #[derive(Clone, Copy, Debug)]
 pub struct NotesRequest<'a> {
-    /// Facts through the newest message that the notes will cover.
+    /// Facts up to the newest message that the notes will cover.
     pub facts: &'a Facts,
     pub template: &'a Template,
     /// The session's title, if a person chose it.
@@ -37,7 +37,7 @@ pub struct WriterError {
 /// Notes before they are merged with the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotesDraft {
-    /// One section for each of the template, in order.
+    /// One section for each section of the template, in order.
     pub sections: Vec<DraftSection>,
 }
 
@@ -90,7 +90,7 @@ pub struct DraftSection {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesRow {
-    /// Identifies the subject, whatever the wording. A row that a person removed is recognized by it.
+    /// Identifies the subject, whatever the wording. A row that a person removed is recognized by its key.
     pub key: String,
     /// One line; never a heading and never a fence.
     pub text: String,

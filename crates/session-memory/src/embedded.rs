@@ -1,7 +1,7 @@
 //! Notes without a model: each section is made from facts, and each row states one fact and its message.
 //!
-//! A row's key identifies the fact, so a later wording replaces an earlier one. Its weight decides how long it stays
-//! when room is short: unfinished work, the user's words and recent events weigh most.
+//! A row's key identifies the fact, so a later wording replaces an earlier one. The row's weight decides how long it
+//! stays when room is short: unfinished work, the user's words and recent events weigh most.
 
 mod files;
 mod page;

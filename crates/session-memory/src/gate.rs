@@ -1,4 +1,4 @@
-//! When notes are due: history has grown enough, and there is a pause or enough work was done.
+//! Decides when notes are due: the history has grown enough, and there is a pause or enough work has been done.
 //!
 //! Growth is measured in estimated tokens of history, not of the prompt: history never shrinks, so a compaction does
 //! not delay the notes.
@@ -39,7 +39,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Starts at a history of `tokens` tokens, which the notes cover if `noted`.
+    /// Starts with a history of `tokens` tokens. `noted` says whether the notes cover it.
     pub fn from(tokens: u64, noted: bool) -> Self {
         Self { tokens, noted: noted.then_some(tokens), ..Self::default() }
     }

@@ -43,7 +43,8 @@ impl NotesInstruction {
         Ok(Self(text.to_owned()))
     }
 
-    /// Renders the prompt of one update. It ends with the sections that are over budget and how to edit.
+    /// Renders the prompt of one update. It ends with a list of the sections that are over budget, and with directions
+    /// for editing the notes.
     pub fn render(
         &self,
         template: &Template,
@@ -106,7 +107,7 @@ fn by_tool(shape: &EditShape, path: &str) -> String {
     )
 }
 
-/// Splits text at its variables: each piece with the name of the variable after it. The last has none.
+/// Splits text at its variables: each piece with the name of the variable after it. The last piece has none.
 fn pieces(mut rest: &str) -> Vec<(&str, Option<&str>)> {
     let mut pieces = Vec::new();
     while let Some((before, after)) = rest.split_once("{{")

@@ -2,9 +2,8 @@
 //!
 //! A line that the daemon did not write is a person's. It keeps its place: in its section, after the line that it
 //! followed. If one of the daemon's lines is gone, a person removed it; its row is remembered and never written again,
-//! in any wording. A changed line counts as one removed and one written by a person. If the file is empty, or has prose
-//! without any heading of the template, the person started over: nothing counts as removed, and the prose stays at the
-//! top.
+//! in any wording. A changed line counts as one removed and one written by a person. If the file contains none of the
+//! template's headings, the person started over: nothing counts as removed, and any prose stays at the top.
 
 mod overlay;
 

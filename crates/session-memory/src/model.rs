@@ -1,4 +1,4 @@
-//! Notes by a model: splits the edited document into rows.
+//! Notes written by a model: splits the edited document into rows.
 //!
 //! The model edits a copy ([`crate::edit`]). The rows are merged with the file like those of any strategy, so a
 //! person's lines stay and removed ones do not come back, whatever the model did. Any text is accepted: headings are

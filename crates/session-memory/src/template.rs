@@ -97,7 +97,7 @@ impl Template {
         Ok(Self::of(document, level))
     }
 
-    /// Makes a template from a document. Only the first section of each kind gets the kind; the daemon leaves the
+    /// Makes a template from a document. Only the first section of each kind gets that kind; the daemon leaves the
     /// others to the person.
     fn of(document: Document, level: usize) -> Self {
         let mut taken = Vec::new();

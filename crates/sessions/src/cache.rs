@@ -9,7 +9,7 @@ use bethink_context::cache::{CacheDrop, CacheWatch};
 use bethink_service::{locked, rfc3339};
 use bethink_transcript::Seq;
 
-/// The cache watch of a session, shared by its handle and its loaded state. It survives a reload of the state.
+/// The cache watch of a session, shared by its handle and its loaded state. The watch survives a reload of the state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cache(Arc<Mutex<CacheWatch>>);
 

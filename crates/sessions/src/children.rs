@@ -1,4 +1,4 @@
-//! Children of a session: explorations and subagents. Each has a window of its own; only its summary enters its parent.
+//! Children of a session: explorations and subagents. Each has its own window; only its summary is added to its parent.
 
 use bethink_api as api;
 use bethink_context::Attachment;

@@ -1,8 +1,8 @@
-//! Context collapse: old spans of a session are shown as short texts, which are prepared in the background and used when
-//! the window fills up. Off by default.
+//! Context collapse: old spans of a session are shown as short texts, which are prepared in the background and used
+//! when the window fills up. It is off by default.
 //!
-//! Reading order: here (spans for a turn, and storing those that it chose) → `stage` (texts are written while the session
-//! is idle) → `expand` (spans and their messages for clients).
+//! Reading order: here (which spans a turn may collapse, and how those that it chose are stored) → `stage` (texts are
+//! written while the session is idle) → `expand` (spans and their messages for clients).
 
 mod expand;
 mod stage;

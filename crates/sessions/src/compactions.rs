@@ -1,4 +1,4 @@
-//! Compactions: made, listed, undone, expanded.
+//! Makes, lists, undoes and expands compactions.
 //!
 //! Reading order: `make` (prepare, generate, commit) → `full` (summaries by a model) → `disk` (files that are read again)
 //! → `record` (the stored record, and its forms for views and clients).
@@ -76,8 +76,8 @@ impl SessionService {
         compaction_out(&Box::pin(self.compact_handle(&handle, request)).await?)
     }
 
-    /// Lists all compactions, oldest first. The fidelity of the one in force is measured from the messages that follow
-    /// it.
+    /// Lists all compactions, oldest first. The fidelity of the compaction in force is measured from the messages that
+    /// follow it.
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
         self.cx.store().session(id).await?;
         let all = self.cx.store().compactions(id).await?;
@@ -100,7 +100,7 @@ impl SessionService {
         Ok(self.cx.store().add_compaction(compaction, with).await?)
     }
 
-    /// Undoes a compaction: the messages that it covers are in view again.
+    /// Undoes a compaction: prompts show the messages that it covers again.
     pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
         let handle = self.handle(id).await?;
         let (session, now) = (self.cx.store().session(id).await?, self.cx.now());
@@ -113,8 +113,8 @@ impl SessionService {
         compaction_out(&undone)
     }
 
-    /// Makes the newest compaction again after it was undone, with the same summary. Messages that were appended since
-    /// follow it.
+    /// Redoes the newest compaction after it was undone, with the same summary. Messages that were appended in the
+    /// meantime follow the summary.
     pub async fn redo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
         let handle = self.handle(id).await?;
         let _compacting = handle.compacting.lock().await;

@@ -16,7 +16,7 @@ const MAX_LISTED: usize = 5_000;
 const MAX_SEQS: usize = 1_000;
 
 impl SessionService {
-    /// Lists decisions, oldest first. Records that results were shown are left out, and so are collapsed spans and
+    /// Lists decisions, oldest first, except for those that only record what was shown, and for collapsed spans and
     /// compactions, which have their own lists.
     pub async fn decisions(&self, id: SessionId) -> Result<api::DecisionList> {
         self.cx.store().session(id).await?;
@@ -99,8 +99,8 @@ pub(crate) fn new_decision(
     Ok(NewDecision { kind: record.kind().to_owned(), data, made_after, created_at })
 }
 
-/// Reads a stored decision. If that fails, the error names it. It is never skipped, because a prompt without it would
-/// differ from what was already sent.
+/// Reads a stored decision. If that fails, the error names the decision. It is never skipped, because prompts without
+/// it would differ from what was already sent.
 pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> {
     let read = serde_json::from_str(&record.data).map_err(|error| {
         let detail =

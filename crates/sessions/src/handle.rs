@@ -21,10 +21,10 @@ use crate::remembered::RememberedState;
 use crate::sent::LastRequest;
 
 /// Number of tokens by which an evicted session may grow before an append loads it again, so that notes, dreams and
-/// spans are still triggered. The same number triggers an update of the notes.
+/// spans are still triggered. The same growth triggers an update of the notes.
 const UNSEEN_TOKENS: u64 = 5_000;
-/// Maximum size of a session that an append loads, in bytes: a few times the largest window. Only a session without
-/// compactions is larger. It is loaded when a prompt or a compaction needs it.
+/// Maximum size of a session that an append loads, in bytes: a few times the largest window. Only sessions without
+/// compactions become larger; they are loaded when a prompt or a compaction needs them.
 pub(crate) const MAX_LOAD_BYTES: usize = 32 << 20;
 /// Maximum number of handles. A handle of a session that is not in memory takes a few hundred bytes.
 const MAX_HANDLES: usize = 4_096;
@@ -50,9 +50,9 @@ pub(crate) struct EvictedSession {
     pub(crate) thresholds: Thresholds,
     /// Estimated tokens of the whole prompt.
     pub(crate) tokens: u64,
-    /// Bytes of its messages, from the newest boundary on.
+    /// Bytes of the session's messages, from the newest boundary on.
     bytes: usize,
-    /// Tokens added since it was evicted.
+    /// Tokens added since the session was evicted.
     grown: u64,
 }
 
@@ -131,8 +131,8 @@ impl SessionHandle {
         }
     }
 
-    /// Returns a feature's state for this session, which exists while the session is in memory and starts with the
-    /// default. Its type is private to the feature, so no other service sees it.
+    /// Returns a feature's state for this session. The state starts with the default and exists while the session is in
+    /// memory. Its type is private to the feature, so no other service sees it.
     pub fn feature<T: SessionFeature + Default>(&self) -> Arc<T> {
         let mut features = locked(&self.features);
         let kept = features.0.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));

@@ -21,7 +21,7 @@ const MAX_TODOS: usize = 1_000;
 /// Maximum size of the body of `PUT …/state/{kind}`, in bytes.
 const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
 
-/// The state of all kinds that clients set, as it is stored. A kind that no client set is read from the history.
+/// The state that clients set, as it is stored. State of a kind that no client set is read from the history.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeptState {
@@ -54,7 +54,7 @@ fn is_default(breakers: &Breakers) -> bool {
 /// A todo list that a client set.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ClientTodos {
-    /// The newest message at that time. A later todo call of the agent replaces the list.
+    /// The newest message when the client set the list. A later todo call by the agent replaces the list.
     pub(crate) after: Seq,
     pub(crate) items: Vec<api::Todo>,
 }
@@ -66,7 +66,7 @@ impl KeptState {
 }
 
 impl SessionService {
-    /// Stores breakers and window if they changed, for a restart.
+    /// Stores the breakers and the window if they have changed, so that they survive a restart.
     pub(crate) async fn keep_remembered(&self, loaded: &mut LoadedSession) -> Result<()> {
         let mut kept = KeptState::parse(&loaded.session.state);
         let breakers = loaded.breakers.clone().after_turns(None);
@@ -99,8 +99,8 @@ impl SessionService {
         show(&state, kind)
     }
 
-    /// Stores the state. The session in memory keeps its own newest message: the store may already have one that
-    /// has not been delivered yet.
+    /// Stores the state. The session in memory keeps its own newest message: the store may already have a newer one
+    /// that has not been delivered yet.
     pub(crate) async fn keep_state(
         &self,
         loaded: &mut LoadedSession,

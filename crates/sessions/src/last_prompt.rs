@@ -6,7 +6,8 @@ use bethink_context::{History, SessionState, Thresholds, view, window_thresholds
 use bethink_transcript::{Role, Seq, UnixMicros};
 use serde::{Deserialize, Serialize};
 
-/// A context window that the provider reported when it refused a prompt. It is smaller than the session's model claims.
+/// A context window that the provider reported when it refused a prompt. It is smaller than the window in the session's
+/// model settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProviderWindow {
     model: String,
@@ -19,7 +20,7 @@ pub(crate) struct ProviderWindow {
 /// The prompt that was handed out last, without its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LastPrompt {
-    /// Its newest message.
+    /// The newest message in the prompt.
     through: Seq,
     around: Option<[u64; 2]>,
     boundary: Option<String>,
@@ -43,8 +44,8 @@ impl LastPrompt {
         Self { through: state.last_seq, around: shape.around, boundary, at: Some(at) }
     }
 
-    /// Finds out which messages the last prompt had: those before the newest answer. Returns `None` if no prompt with a
-    /// tool result was handed out.
+    /// Determines which messages the last prompt contained: those before the newest answer. Returns `None` if no prompt
+    /// with a tool result was handed out.
     pub(crate) fn of_history(state: &SessionState) -> Option<Self> {
         let shown = state.decisions.shown_through();
         let newest =

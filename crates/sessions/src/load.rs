@@ -94,8 +94,8 @@ impl SessionService {
         }
     }
 
-    /// Loads a session, and returns the size of its history. If the history has more than `most` bytes, it is only
-    /// counted, and the session must not be used for prompts.
+    /// Loads a session, and returns the size of its history. If the history has more than `most` bytes, only its tokens
+    /// are counted, and the session must not be used for prompts.
     pub(crate) async fn load(
         &self,
         handle: &SessionHandle,
@@ -177,7 +177,7 @@ impl SessionService {
     }
 
     /// Reads history after `after`, in batches, because a long session should not be in memory twice. Returns its size.
-    /// Of a history of more than `most` bytes, only the tokens are kept.
+    /// If the history has more than `most` bytes, only its number of tokens is kept.
     async fn take_history(
         &self,
         loaded: &mut LoadedSession,

@@ -40,7 +40,7 @@ pub struct LoadedSession {
     pub(crate) last_prompt: Option<LastPrompt>,
     /// Estimated tokens of the messages in view.
     pub(crate) view_tokens: u64,
-    /// Estimated tokens of all messages that were added since it was loaded.
+    /// Estimated tokens of all messages that were added since the session was loaded.
     pub(crate) grown: u64,
     /// The last request, without its messages.
     pub(crate) last_request: LastRequest,
@@ -49,7 +49,7 @@ pub struct LoadedSession {
     pub(crate) cache: Cache,
     /// The newest message when a client last set the todos: todo calls up to it are older than the list.
     pub(crate) todos_after: Seq,
-    /// Messages that arrived before an earlier one.
+    /// Messages that arrived out of order: an earlier message is still missing.
     pub(crate) ahead: BTreeMap<Seq, Arc<Message>>,
 }
 
@@ -84,7 +84,8 @@ impl LoadedSession {
         self.state.learner = Learner::default();
     }
 
-    /// Records the tokens of system and tools of a request that another component made: they count towards the window.
+    /// Records the tokens of the system prompt and the tools in a request that another component made. They count
+    /// towards the window.
     pub fn note_fixed(&mut self, fixed: FixedTokens) {
         self.state.fixed = fixed;
     }

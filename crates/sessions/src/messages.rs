@@ -37,8 +37,8 @@ impl SessionService {
         Ok(self.cx.run_to_completion(work).await?.0)
     }
 
-    /// Refuses messages of a project that is excluded from recording, and messages from a pause. A client knows that they
-    /// are not stored, and can leave them out.
+    /// Refuses messages of a project that is excluded from recording, and messages from a pause. The error tells the
+    /// client that they are not stored, so that it can leave them out.
     async fn refuse_unrecorded(&self, id: SessionId, messages: &[Message]) -> Result<()> {
         let rules = self.cx.recording();
         // An append reads the session's record only if the project matters.
@@ -58,7 +58,7 @@ impl SessionService {
     }
 
     /// Stores messages that another service read, and returns the place of each and whether it is new. `recorded`
-    /// messages are as their provider wrote them, so several may belong to one answer.
+    /// messages are stored as the provider wrote them, so several may belong to one answer.
     pub async fn record(
         &self,
         session: SessionId,
@@ -122,8 +122,8 @@ impl SessionService {
         Ok((answer, stored.places))
     }
 
-    /// Returns how full the window is, without waiting for a prompt. A session that is not in memory is loaded only if its
-    /// growth may be due for notes, and if it is not too large.
+    /// Returns how full the window is, without waiting for a prompt. A session that is not in memory is loaded only if
+    /// it has grown enough that its notes may be due, and if it is not too large.
     async fn level_after_append(
         &self,
         handle: &Arc<SessionHandle>,
@@ -153,8 +153,8 @@ impl SessionService {
         handle.noted_level()
     }
 
-    /// Returns what is known of a session that stays out of memory. If it has grown enough and is not too large, loads
-    /// it and returns `None`.
+    /// Returns what is known about a session that stays out of memory. If it has grown enough and is not too large,
+    /// loads it and returns `None`.
     async fn evicted_or_loaded(
         &self,
         handle: &SessionHandle,

@@ -12,8 +12,8 @@ use crate::sent::{SentFrame, SentMark, SentRequest};
 use crate::service::SessionService;
 
 impl SessionHandle {
-    /// Records the client's own bytes of messages that the last request did not have. Without a last request, `first` takes
-    /// its place.
+    /// Records the client's own bytes of the messages that the last request did not contain. If there is no last
+    /// request, `first` takes its place.
     pub fn note_own_messages(
         &self,
         own: BTreeMap<Seq, Bytes>,

@@ -1,4 +1,4 @@
-//! The outline of a session: what each message is, without its text.
+//! The outline of a session: facts about each message, without its text.
 
 use bethink_api as api;
 use bethink_service::{Result, blocking, next_batch, parse_stored, rfc3339};
@@ -10,11 +10,12 @@ use serde::Deserialize;
 
 use crate::service::SessionService;
 
-/// Messages of one answer. More are a second request, so that neither side works on one answer for long.
+/// Minimum number of messages in a response, unless the history ends first. Clients request the rest separately, so
+/// that no response takes long.
 const PAGE: usize = 5_000;
 
 impl SessionService {
-    /// Outlines the messages after `after`, up to [`PAGE`] and the rest of a batch.
+    /// Outlines the messages after `after`: [`PAGE`] of them, and the rest of the last batch.
     pub async fn outline(&self, id: SessionId, after: Seq) -> Result<api::Outline> {
         let session = self.cx.store().session(id).await?;
         let (mut messages, mut through) = (Vec::new(), after);
@@ -34,7 +35,8 @@ impl SessionService {
     }
 }
 
-/// Clients that store an answer as several messages repeat its usage, and only the last one has all of its output.
+/// Keeps the usage of an answer only in its last message. Clients that store an answer as several messages repeat the
+/// usage in each, and only the last one counts all of the output.
 fn count_once(
     messages: &mut [api::OutlineMessage],
     message: &Message,

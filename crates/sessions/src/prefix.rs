@@ -116,8 +116,8 @@ impl SessionPrefix {
     }
 }
 
-/// Returns the name of a model without the suffix that clients use for a window of a million tokens. Providers do not know
-/// it.
+/// Returns the name of a model without the suffix that clients use for a window of a million tokens. Providers do not
+/// know this suffix.
 fn plain_name(model: &str) -> &str {
     model.strip_suffix("[1m]").unwrap_or(model)
 }
@@ -254,8 +254,8 @@ fn without_thinking(mut messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
     messages
 }
 
-/// Returns definitions with only the names of the tools that a prompt calls, because providers require definitions. Used if the
-/// client sent none.
+/// Returns definitions with only the names of the tools that a prompt calls, because providers require definitions.
+/// Used if the client sent no definitions.
 fn used_tools(prompt: &ValidPrompt) -> Bytes {
     let blocks = prompt.messages().iter().flat_map(|message| &message.blocks);
     let names: BTreeSet<&str> = blocks

@@ -34,9 +34,9 @@ pub(crate) struct Detail {
     pub(crate) warning: Option<String>,
     /// The levels that were tried before, and why each was rejected.
     pub(crate) refused: Vec<String>,
-    /// The todo list at that time, for a restart.
+    /// The todo list when the compaction was made, so that it survives a restart.
     pub(crate) todos: Vec<api::Todo>,
-    /// Repeated here so that exports have it near the end.
+    /// The session's title, repeated here so that exports contain it near the end.
     pub(crate) title: Option<String>,
     pub(crate) tags: Vec<String>,
     /// Tokens that the provider counted in addition to the prompt, if known.
@@ -104,8 +104,8 @@ impl SessionService {
         self.tell(&SessionEvent::Imported { session });
     }
 
-    /// Stores a compaction that the client made. Prompts then show its summary and the messages from `kept_from` on. It was made
-    /// after the message `made_after`.
+    /// Stores a compaction that the client made. Prompts then show its summary and the messages from `kept_from` on.
+    /// The compaction was made after the message `made_after`.
     pub async fn add_recorded_compaction(
         &self,
         session: SessionId,
@@ -136,7 +136,7 @@ impl SessionService {
     }
 }
 
-/// Returns the row of an undone compaction that is made again now.
+/// Returns the row of an undone compaction that is being redone.
 pub(crate) fn redone(
     undone: &CompactionRecord,
     loaded: &LoadedSession,
@@ -198,7 +198,7 @@ pub(crate) fn detail_of(compaction: &CompactionRecord) -> Result<Detail> {
     })
 }
 
-/// Returns the trigger. A recorded compaction has the one that the agent wrote, which may be any text.
+/// Returns the trigger. For a recorded compaction, this is what the agent wrote, which may be any text.
 fn trigger_of(compaction: &CompactionRecord) -> api::CompactionTrigger {
     api::parse_word(&compaction.trigger).unwrap_or(api::CompactionTrigger::Recorded)
 }
@@ -231,7 +231,7 @@ pub(crate) fn compaction_event(done: &CompactionRecord) -> Result<Event> {
     })
 }
 
-/// Returns the log entry of a stored compaction, which may be a client's.
+/// Returns the log entry of a stored compaction, which a client may have made.
 pub(crate) fn compacted_entry(compaction: &CompactionRecord) -> Result<Decision> {
     let detail = detail_of(compaction)?;
     let (todos, unseen) = (detail.todos.clone(), detail.unseen);
@@ -287,15 +287,15 @@ pub(crate) fn compaction_out(compaction: &CompactionRecord) -> Result<api::Compa
     })
 }
 
-/// Removes repeated reasons of several attempts.
+/// Removes duplicates from the reasons of several attempts.
 pub(crate) fn without_repeats(mut reasons: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     reasons.retain(|reason| seen.insert(reason.clone()));
     reasons
 }
 
-/// Converts all compactions of a session, oldest first, each with its measured fidelity; `newest` is that of the one in
-/// force.
+/// Converts all compactions of a session, oldest first, each with its measured fidelity; `newest` is the fidelity of
+/// the compaction in force.
 pub(crate) fn all_out(
     compactions: &[CompactionRecord],
     newest: Option<MeasuredCompaction>,
@@ -320,7 +320,7 @@ fn hindsight_out(hindsight: &Fidelity) -> api::Hindsight {
     api::Hindsight { score, names, kept, lost }
 }
 
-/// Measures the fidelity of the compaction in force by the messages so far.
+/// Measures the fidelity of the compaction in force from the messages so far.
 pub(crate) fn measured(loaded: &LoadedSession, facts: &Facts) -> Option<MeasuredCompaction> {
     let compaction = loaded.state.decisions.boundary.as_ref()?.id.clone();
     let hindsight = fidelity::look_back(&loaded.state.history, &loaded.state.decisions, facts)?;

@@ -144,7 +144,7 @@ impl SessionService {
         }
     }
 
-    /// Commits staged spans, or else makes one compaction, which knows by how much the prompt was too long.
+    /// Commits staged spans, or else makes one compaction, which is told by how much the prompt was too long.
     async fn make_room(
         &self,
         handle: &Arc<SessionHandle>,

@@ -28,7 +28,7 @@ impl RememberedState {
         }
     }
 
-    /// Returns what is known of a session that this daemon has not had in memory.
+    /// Returns what is known about a session that has not been in memory since the daemon started.
     pub(crate) fn after_restart(
         breakers: &Breakers,
         window: Option<ProviderWindow>,

@@ -16,7 +16,7 @@ use crate::sent::{SentFrame, SentRequest};
 
 /// Name of the parameter with beta features, as in the providers' libraries.
 const BETAS: &str = "betas";
-/// Maximum size of the parameters of a request, in bytes. Usual ones have a few hundred.
+/// Maximum size of the parameters of a request, in bytes. Parameters usually have a few hundred bytes.
 const MAX_PARAMETERS: usize = 64 * 1024;
 
 /// The client's parts of a call other than messages.
@@ -25,7 +25,7 @@ pub struct ClientParts {
     pub parts: Vec<api::SystemPart>,
     /// JSON array.
     pub tools: String,
-    /// Files that the session works on although its messages do not mention them.
+    /// Files that the session is working on although its messages do not mention them.
     pub touched: Vec<String>,
     /// JSON object of the other members of the client's request; empty for none.
     parameters: Bytes,
@@ -51,7 +51,8 @@ impl ClientParts {
         Ok(Self { parts: parts.unwrap_or_default(), tools, touched, parameters, betas })
     }
 
-    /// Adds the other members of the client's request to its model. `betas` is a header in the provider's API.
+    /// Adds the other members of the request that the client would send to its model. In the provider's API, `betas` is
+    /// a header.
     pub(crate) fn with_parameters(self, parameters: Option<&RawValue>) -> Result<Self> {
         let Some(json) = parameters.map(RawValue::get).filter(|json| *json != "null") else {
             return Ok(self);
@@ -88,7 +89,7 @@ impl ClientParts {
     }
 }
 
-/// The user's current work, if the request describes it. Otherwise it is taken from the session.
+/// The user's current work, if the request describes it. Otherwise, the work is taken from the session.
 #[derive(Clone, Debug, Default)]
 pub struct RecallQuery {
     pub query: Option<String>,

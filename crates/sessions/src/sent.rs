@@ -1,5 +1,5 @@
-//! The last request of a session, as its client sent it. bethink's own calls repeat it, so that they find its prefix in
-//! the provider's cache. It is stored, so that they also find it after a restart.
+//! The last request of a session, as its client sent it. bethink's own calls repeat the request, so that they find its
+//! prefix in the provider's cache. It is stored, so that this also works after a restart.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,12 +11,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A request without its messages. They are in the history.
+/// A request without its messages, which are in the history.
 #[derive(Clone, Debug, Default)]
 pub struct SentRequest {
     pub frame: Arc<SentFrame>,
-    /// The breakpoints of its messages. They do not move: a fork reads the cache that the session wrote, and does not
-    /// write its own.
+    /// The breakpoints of the request's messages. They do not move: a fork reads the cache that the session wrote, and
+    /// does not write its own.
     pub marks: Vec<SentMark>,
     /// The client's own bytes of the messages whose bytes in the history are different. They are not stored.
     pub own: BTreeMap<Seq, Bytes>,
@@ -133,14 +133,15 @@ impl SentRequest {
     }
 }
 
-/// The place of a session's last request, shared by its handle and its loaded state. It survives a reload of the state.
+/// The place of a session's last request, shared by its handle and its loaded state. The request survives a reload of
+/// the state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastRequest(Arc<Mutex<LastState>>);
 
 #[derive(Debug, Default)]
 pub(crate) struct LastState {
     pub(crate) request: Option<SentRequest>,
-    /// The frame in the store.
+    /// The frame that is in the store.
     pub(crate) frame: Option<Arc<SentFrame>>,
     pub(crate) marks: Vec<SentMark>,
 }

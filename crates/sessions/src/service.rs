@@ -21,13 +21,13 @@ use crate::request::PromptRequest;
 /// An event in a session. Listeners are called immediately, and must neither wait nor fail.
 #[derive(Debug)]
 pub enum SessionEvent<'a> {
-    /// Messages were committed. The state may not have them yet.
+    /// Messages were committed. The session's state may not contain them yet.
     Appended {
         handle: &'a Arc<SessionHandle>,
         new: &'a [Arc<Message>],
         by_client: bool,
     },
-    /// The state has all messages.
+    /// The session's state contains all messages.
     TakenIn {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
@@ -42,7 +42,7 @@ pub enum SessionEvent<'a> {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
     },
-    /// A compaction is about to be stored: the older messages are in the view for the last time.
+    /// A compaction is about to be stored, so the view contains the older messages for the last time.
     Compacting {
         loaded: &'a LoadedSession,
     },
@@ -94,7 +94,7 @@ pub trait Contributor: Send + Sync + Debug + 'static {
         Box::pin(async { Ok(()) })
     }
 
-    /// Called when a session was loaded, before the service knows anything about it.
+    /// Called when a session has been loaded, before the service knows anything about it.
     fn loaded<'a>(&'a self, _: &'a SessionHandle, _: &'a LoadedSession) -> Contributed<'a, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -113,7 +113,7 @@ pub trait Contributor: Send + Sync + Debug + 'static {
 /// Called for each [`SessionEvent`].
 pub type Listener = Box<dyn Fn(&SessionEvent<'_>) + Send + Sync>;
 
-/// Sessions: history, turns, compactions. Clones share it.
+/// The session service: history, turns, compactions. Clones share one state.
 #[derive(Clone)]
 pub struct SessionService {
     pub(crate) cx: ServiceContext,
@@ -153,7 +153,7 @@ impl SessionService {
         listeners.into_iter().for_each(|listener| self.listen(listener));
     }
 
-    /// Adds a listener, such as that of a service that is created after the start.
+    /// Adds a listener, for example for a service that is created after the start.
     pub fn listen(&self, listener: Listener) {
         self.inner.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }

@@ -1,4 +1,4 @@
-//! Parts of a message's text, so that a large tool result can be read piece by piece.
+//! Returns parts of a message's text, so that a large tool result can be read piece by piece.
 
 use std::ops::Range;
 

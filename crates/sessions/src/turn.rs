@@ -242,8 +242,8 @@ impl SessionService {
         report
     }
 
-    /// Makes the prompt of the session with `new` messages after the stored ones, without reminders at the end. Returns
-    /// it with the state from which it was made. Stores nothing.
+    /// Makes the prompt that the session would have if the `new` messages followed the stored ones, without reminders
+    /// at the end. Returns the prompt with the state from which it was made. Stores nothing.
     pub fn foresee_with(
         &self,
         loaded: &LoadedSession,
@@ -409,7 +409,7 @@ fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::Sta
     }
 }
 
-/// Returns the error for a prompt that does not fit and cannot be reduced further. It names the largest parts.
+/// Returns the error for a prompt that does not fit and cannot be reduced further. The error names the largest parts.
 fn overflow(report: &api::ContextReport) -> ServiceError {
     let parts = &report.parts;
     let own = parts.system

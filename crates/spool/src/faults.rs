@@ -10,7 +10,7 @@ const MAX_BYTES: u64 = 64 << 10;
 /// Maximum length of a line, in bytes. A line is a reason, and never contains a client's input.
 const MAX_LINE_BYTES: usize = 400;
 
-/// The file of failures, one per line.
+/// The file that lists failures, one per line.
 #[derive(Clone, Debug)]
 pub struct Faults {
     path: PathBuf,
@@ -21,7 +21,7 @@ impl Faults {
         Self { path: path.into() }
     }
 
-    /// Adds a failure. `when` is the time to show.
+    /// Adds a failure. `when` is the time as it is shown.
     pub fn note(&self, when: &str, what: &str) -> io::Result<()> {
         let clean: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let end = clean.floor_char_boundary(MAX_LINE_BYTES);

@@ -1,8 +1,8 @@
 //! The directory in which hook events wait for the daemon, and the file of hook failures.
 //!
-//! Each event is a private file, which is written completely or not at all. Number and size are limited. Hooks add events
-//! that they could not deliver; the daemon adds unfinished events and removes finished ones. The file format is in
-//! `hook-events`.
+//! Each event is a private file, which is written completely or not at all. The number and the total size of the files
+//! are limited. Hooks add events that they could not deliver; the daemon adds unfinished events and removes finished
+//! ones. The file format is in `hook-events`.
 //!
 //! Files are not synced to disk, because a hook has only milliseconds. If events are lost in a power failure, the next
 //! event of the session continues reading the transcript at the last position.
@@ -91,7 +91,7 @@ impl Spool {
         }
     }
 
-    /// Removes the oldest files until another of `size` bytes fits.
+    /// Removes the oldest files until another file of `size` bytes fits.
     fn make_room(&self, size: u64) -> io::Result<usize> {
         let names = self.names()?;
         let most = usize::try_from(MAX_WAITING_BYTES / MAX_DELIVERY_BYTES).unwrap_or(0);

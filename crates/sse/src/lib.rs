@@ -1,7 +1,7 @@
-//! Decodes server-sent events from bytes that arrive in any pieces.
+//! Decodes server-sent events from bytes that arrive in pieces of any size.
 //!
-//! Other decoders buffer events of any size; this one has a limit. It follows the standard's rules for `event`, `data`
-//! and `id`, and ignores `retry`.
+//! Other decoders buffer events of any size; this one limits the size. This decoder follows the standard's rules for
+//! `event`, `data` and `id`, and ignores `retry`.
 
 /// One event that was completed by a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The words of a text, and the similarity of two texts.
 //!
-//! Three crates compare statements, each with its own thresholds: `dream` decides whether one replaces another, `extractor`
-//! whether a memory is already known in other words, and `memdir` whether two topics are near copies. The crates share what is
-//! here: words, negations, numbers, names, and the similarity of two sets.
+//! Three crates compare statements, each with its own thresholds: `dream` decides whether one statement replaces
+//! another, `extractor` whether a statement is already known in other words, and `memdir` whether two topics are near
+//! duplicates. The crates share what is here: words, negations, numbers, names, and the similarity of two sets.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! Appends are planned and written in groups. An invalid request is rejected alone; the others still succeed.
+//! Appends are planned and written in groups. If a request is invalid, only that request is rejected; the others still
+//! succeed.
 //!
 //! Each statement is sent to the connection's thread, which costs more than inserting a row. The rows of a group are
 //! therefore sent as one JSON array, their bytes as one blob, and the whole transaction as one string. If the writer
@@ -47,8 +48,8 @@ const INSERT: &str = "
     FROM json_each(?) AS touched
     WHERE sessions.id = unhex(touched.value ->> 0);";
 
-/// The transaction of a group, without receipts and with them. Fewer statements are better, because each one wakes the
-/// writer.
+/// The transactions of a group without receipts, and of a group with receipts. Fewer statements are better, because
+/// each one wakes the writer.
 static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
 });
@@ -57,7 +58,8 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
 /// queries.
 const MOST_ENDS: usize = 4096;
 
-/// The last message of each session that was appended to since the last write that may have changed others.
+/// The last message of each session that was appended to since the last write of another kind that may have changed
+/// last messages.
 pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
 
 /// The answer to an append as it is stored with its receipt.

@@ -20,7 +20,7 @@ const READ: &str = "
     FROM model_calls
     WHERE id = ?";
 
-/// Reads the rows of a sum after a number.
+/// Reads the rows to sum up, after a row number.
 const ROWS: &str = "
     SELECT *
     FROM model_calls

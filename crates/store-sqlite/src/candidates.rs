@@ -98,7 +98,8 @@ impl CandidateStore for SqliteStore {
     }
 }
 
-/// Adds an extraction's candidates, removes those that they replace, and changes those that it decided.
+/// Adds an extraction's candidates, removes the candidates that they replace, and changes those that the extraction
+/// decided.
 pub(crate) async fn put(db: &mut SqliteConnection, found: ExtractedCandidates) -> StoreResult<()> {
     let project = found.new.first().map(|one| one.project_dir.clone());
     for id in found.replaced {

@@ -15,7 +15,7 @@ use crate::salvage::{is_whole, next_rows};
 use crate::sql::sql;
 use crate::store::SqliteStore;
 
-/// Number of virtual-machine instructions after which SQLite asks whether to continue: a few microseconds.
+/// Number of virtual-machine instructions after which SQLite asks whether to continue. They take a few microseconds.
 const INSTRUCTIONS: i32 = 1000;
 
 /// Interrupts a check that was dropped, so that its connection does not delay a shutdown.
@@ -28,7 +28,7 @@ impl Drop for StopOnDrop {
 }
 
 impl SqliteStore {
-    /// Checks the structure of the file and its indexes, and the checksum of each row, on a connection of its own.
+    /// Checks the structure of the file and its indexes, and the checksum of each row, on a separate connection.
     /// Returns the first problem; the next start then recovers the file. This takes as long as reading the whole file,
     /// so call it on a low-priority thread.
     pub async fn check(&self) -> StoreResult<Option<String>> {

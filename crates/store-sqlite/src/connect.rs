@@ -107,7 +107,7 @@ pub(crate) fn readers_without_writing(path: &Path, has_wal: bool) -> sqlx::Resul
     Ok(reading_pool(options))
 }
 
-/// Returns a name of the file with a parameter for SQLite (https://www.sqlite.org/uri.html).
+/// Returns the file's name as a URI with a parameter for SQLite (https://www.sqlite.org/uri.html).
 fn uri(path: &Path, parameter: &str) -> sqlx::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut uri = b"file:".to_vec();

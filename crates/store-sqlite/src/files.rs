@@ -72,7 +72,7 @@ pub(crate) fn mark_clean(path: &Path) -> io::Result<()> {
     sync_directory(path)
 }
 
-/// Returns the size of the file at the last stop, if that was clean.
+/// Returns the size of the file at the last stop, if that stop was clean.
 pub(crate) fn clean_size(path: &Path) -> Option<u64> {
     clean_stamp(path).map(|(size, _)| size)
 }
@@ -96,7 +96,7 @@ fn stamp(path: &Path) -> io::Result<(u64, i128)> {
     Ok((meta.len(), changed))
 }
 
-/// Removes the mark of a clean stop. Called before the first write.
+/// Removes the mark of a clean stop. Must be called before the first write.
 pub(crate) fn unmark_clean(path: &Path) -> io::Result<()> {
     remove(&beside(path, ".clean"))?;
     sync_directory(path)

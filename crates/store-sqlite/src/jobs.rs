@@ -172,7 +172,7 @@ impl JobStore for SqliteStore {
     }
 }
 
-/// The first damaged row that was passed over. It does not stop the work on other jobs, and must not get a new checksum.
+/// The first damaged row that was skipped. It does not stop the work on other jobs, and must not get a new checksum.
 type DamagedRow = Option<String>;
 
 async fn take(

@@ -182,7 +182,7 @@ fn integer((kind, bytes): (i64, &[u8])) -> Option<i64> {
     }
 }
 
-/// Reads a variable-length integer: seven bits per byte, the highest first; a ninth byte has eight.
+/// Reads a variable-length integer: seven bits per byte, the highest bits first; a ninth byte has eight bits.
 fn varint(bytes: &mut &[u8]) -> Option<i64> {
     let mut value = 0_u64;
     for place in 0..9 {

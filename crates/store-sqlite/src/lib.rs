@@ -1,7 +1,7 @@
 //! Stores sessions in one SQLite file: the [`bethink_store::Store`] port, with sqlx.
 //!
-//! Owns the file with its schema, the one writing connection, the few reading ones, and the handling of a file that is
-//! damaged, newer or on a full disk. Other crates define what the rows mean.
+//! Owns the file with its schema, the one writing connection, the few reading connections, and the handling of a file
+//! that is damaged, written by a newer version, or on a full disk. Other crates define what the rows mean.
 //!
 //! A write is answered after its fsync. One task owns the writing connection; it takes all waiting requests and
 //! commits them together, so that concurrent appends share an fsync. Readers have their own connections, which

@@ -58,8 +58,8 @@ const TRIM: &str = "
       AND file = ?2
       AND version <= ?3 - ?4";
 
-/// Number of new versions after which old ones are deleted. They are not deleted at each write, because that counts
-/// thousands of rows.
+/// Number of new versions after which old ones are deleted. They are not deleted at each write, because that would mean
+/// counting thousands of rows each time.
 const TRIM_EVERY: i64 = 256;
 
 const CONTENT: &str = "

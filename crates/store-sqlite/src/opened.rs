@@ -13,8 +13,9 @@ pub struct OpenReport {
     /// The file did not exist and was created.
     pub new: bool,
     pub damage: Option<Damage>,
-    /// The last stop was not clean, or the file was changed since: call [`SqliteStore::check`](crate::SqliteStore::check) in
-    /// the background, because a large file is not checked when it is opened, and a small one not completely.
+    /// The last stop was not clean, or the file has changed since then: call
+    /// [`SqliteStore::check`](crate::SqliteStore::check) in the background, because a large file is not checked when it
+    /// is opened, and a small file is not checked completely.
     pub check_due: bool,
     /// The last transaction in the log was incomplete, and was dropped.
     pub torn: bool,

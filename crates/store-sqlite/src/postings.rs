@@ -1,8 +1,8 @@
 //! The format of postings in pages.
 //!
-//! A page is a sequence of entries: length of the term, the term, number of postings, their length in bytes, and the
-//! postings. A posting is the distance from the previous one (for the first one, from zero), its counts and its length
-//! code. Lengths and distances have 7 bits per byte, the lowest first.
+//! A page is a sequence of entries: the length of the term, the term, the number of postings, their length in bytes,
+//! and the postings. A posting is the distance from the previous one (for the first one, from zero), its counts and its
+//! length code. Lengths and distances are stored with 7 bits per byte, the lowest bits first.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use bethink_store::{StoreError, StoreResult};
 /// Maximum size of a body, in bytes. Together with its key, a body fits into a leaf of the table, so it needs no
 /// overflow page.
 const BODY_BYTES: usize = 3_900;
-/// Size of an entry's postings from which no more are added, in bytes. The entry fits into a body even with the longest term.
+/// Size of an entry's postings, in bytes, at which no more postings are added. The entry fits into a body even with the
+/// longest term.
 const ENTRY_BYTES: usize = 3_600;
 /// Maximum length of a term, in bytes.
 pub(crate) const TERM_BYTES: usize = 220;

@@ -61,9 +61,9 @@ pub(crate) const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "in
 #[derive(Debug)]
 pub(crate) enum ProbeVerdict {
     Sound {
-        /// The last stop was unclean, or the file was changed since.
+        /// Whether the last stop was not clean, or the file has changed since then.
         check_due: bool,
-        /// The log ends in an incomplete transaction.
+        /// Whether the log ends in an incomplete transaction.
         torn: bool,
     },
     Damaged(String),
@@ -133,7 +133,7 @@ fn damaged<T>(why: impl Into<String>) -> Result<T, LookError> {
     Err(LookError::Store(StoreError::Damaged(why.into())))
 }
 
-/// Checks that need no SQLite.
+/// Makes the checks that do not need SQLite.
 fn outside(path: &Path) -> Result<Option<String>, OpenError> {
     let size = files::size(path)?.unwrap_or_default();
     let wal = files::wal_size(path)?;

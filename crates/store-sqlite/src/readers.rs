@@ -22,7 +22,8 @@ impl Readers {
         Self(Arc::new(RwLock::new(pool)))
     }
 
-    /// Waits only while the connections are replaced. Must not be called while the result of another call is held.
+    /// Waits only while the connections are being replaced. Must not be called while the result of another call is
+    /// held.
     pub(crate) async fn get(&self) -> RwLockReadGuard<'_, SqlitePool> {
         self.0.read().await
     }

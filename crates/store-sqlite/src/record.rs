@@ -1,4 +1,4 @@
-//! Which columns the fields of the records are stored in.
+//! Maps the fields of records to the columns in which they are stored.
 
 use bethink_store::{
     ClientSession, CompactionRecord, DecisionRecord, DeliveredMemories, LastDream,

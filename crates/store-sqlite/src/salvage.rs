@@ -19,15 +19,15 @@ use crate::wal_scan::{self, WalVerdict};
 
 /// Number of rows that are copied at once while there are no errors.
 const STRIDE: i64 = 1024;
-/// An unreadable range is halved until it is the table's length divided by this: one row of a short table. In a long
-/// table, more rows are given up, so that a recovery takes only seconds.
+/// An unreadable range is halved until its length is the table's length divided by this number, which is one row in a
+/// short table. In a long table, more rows are given up, so that a recovery takes only seconds.
 const PARTS: i64 = 65_536;
 /// Minimum size of a row, in bytes. With the file's size, it limits the row numbers to try.
 const SMALLEST_ROW: u64 = 64;
-/// Number of rows that are checked at once. It is small, because a row may have many megabytes.
+/// Number of rows that are checked at once. The number is small, because a row may have many megabytes.
 const PAGE: i64 = 16;
 
-/// Reads whole lines: their checksum includes the bytes of their message.
+/// Reads whole lines, because the checksum of a line includes the bytes of its message.
 const RECORDS: &str = "
     SELECT records.number,
            records.session,
@@ -101,7 +101,7 @@ pub(crate) async fn detach(target: &mut SqliteConnection) -> Result<(), OpenErro
     Ok(())
 }
 
-/// Returns the schema of the file, or the newest if that is unreadable.
+/// Returns the schema of the file, or the newest schema if the file's is unreadable.
 async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
     let name = path.to_string_lossy().into_owned();
     sql("ATTACH ? AS source").bind(name).run(&mut *target).await?;
@@ -112,9 +112,9 @@ async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, 
     Ok(schema.ok().flatten().unwrap_or(i64::MAX).clamp(1, known_schema()))
 }
 
-/// Overwrites the pages of the schema, which locate every table and may be damaged, with those of an empty database made
-/// by the same migrations. Undamaged, the two differ only in the header's counts. If the file is truncated, the empty
-/// tables are added.
+/// Overwrites the pages of the schema, which locate every table and may be damaged, with those of an empty database
+/// made by the same migrations. If the file's pages are not damaged, they differ from the new ones only in the header's
+/// counts. If the file is truncated, the empty tables are added.
 async fn graft_schema(path: &Path, scratch: &Path, schema: i64) -> Result<(), OpenError> {
     let lender = files::beside(path, ".new");
     let mut connection = make_empty(&lender, schema).await?;
@@ -190,7 +190,7 @@ async fn next_number(
     sql(AssertSqlSafe(next)).bind(from).value(target).await
 }
 
-/// Returns the highest row number to try in a file of this size, if there is no other way to know it.
+/// Returns the highest row number to try in a file of this size, for when there is no better way to find it.
 fn bound(file_bytes: u64) -> i64 {
     i64::try_from(file_bytes / SMALLEST_ROW).unwrap_or(i64::MAX)
 }

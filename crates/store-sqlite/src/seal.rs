@@ -21,8 +21,8 @@ const KEY: &str = "number";
 /// the checksum together: every append changes them. The statements contain the weights.
 const WEIGHTS: [(&str, i64); 3] =
     [("last_seq", 1_000_003), ("indexed_seq", 1_048_573), ("updated_at", 1)];
-/// Number of bits of the hash that are not used, so that no sum exceeds SQLite's integers. Beyond these, SQLite would
-/// calculate in floating point.
+/// Number of bits of the hash that are not used, so that no sum exceeds SQLite's integers. For larger numbers, SQLite
+/// would calculate in floating point.
 const SPARE_BITS: u32 = 3;
 
 /// A value of a column.

@@ -75,7 +75,8 @@ pub(crate) async fn lookup(readers: &Readers, lookup: IndexLookup) -> StoreResul
     Ok(TermPlaces { sessions: scope, lists, families })
 }
 
-/// Returns the sessions, and for each indexed one its number in the index and its position in the list, sorted by number.
+/// Returns the sessions and, for each indexed session, its number in the index and its position in the list, sorted by
+/// number.
 async fn scope(
     readers: &Readers,
     scope: &SearchScope,

@@ -10,8 +10,8 @@ use crate::postings::PostingPage;
 use crate::seal::{SealedValue, seal_of};
 use crate::sql::{Row, sql};
 
-/// Number of segments of one size that are merged into one of the next size. With more, a search reads more segments;
-/// with fewer, postings are rewritten more often.
+/// Number of segments of one size that are merged into one of the next size. If this number were larger, a search would
+/// read more segments; if it were smaller, postings would be rewritten more often.
 const FAN: usize = 8;
 /// Maximum size of a segment, in pages (32 MiB). A merge holds one such segment in memory.
 const MOST_PAGES: u64 = 8_192;

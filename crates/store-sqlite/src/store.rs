@@ -82,8 +82,8 @@ impl SqliteStore {
         drop(self.writer.fault.subscribe().wait_for(Option::is_some).await);
     }
 
-    /// Tests whether writing works, and clears or sets the fault. Opens a database for writing that could not be opened
-    /// before, and then returns what was found.
+    /// Tests whether writing works, and clears or sets the fault. If the database could not be opened for writing
+    /// before, opens it now and returns what was found.
     pub async fn probe(&self) -> StoreResult<Option<OpenReport>> {
         let probed = self.writer.ask(WriteRequest::Probe).await;
         if probed.is_ok() {
@@ -103,8 +103,8 @@ impl SqliteStore {
         self.damage.get().map(String::as_str)
     }
 
-    /// Marks the file, so that the next start recovers it. Only for faults that a recovery removes. If the mark could
-    /// not be written, the next fault tries again.
+    /// Marks the file, so that the next start recovers it. Must be called only for faults that a recovery removes. If
+    /// the mark could not be written, the next fault writes it.
     pub(crate) fn note_damage(&self, fault: &str) {
         if self.damage.set(fault.to_owned()).is_ok() {
             tracing::error!(
@@ -133,7 +133,7 @@ impl SqliteStore {
         }
     }
 
-    /// Runs `work` in the next transaction. It must not append messages, nor create or delete a session.
+    /// Runs `work` in the next transaction. The work must not append messages, or create or delete a session.
     pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,

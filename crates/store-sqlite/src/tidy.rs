@@ -1,7 +1,7 @@
 //! Merges segments of the index, concurrently with readers and writers.
 //!
 //! The new segment is written page by page in separate transactions, and no search sees it until one transaction
-//! replaces the old ones with it. If it is interrupted, it is removed and started again.
+//! replaces the old ones with it. If a merge is interrupted, the new segment is removed and the merge starts again.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,9 @@
 //! The format of SQLite's write-ahead log (<https://www.sqlite.org/fileformat2.html#walformat>).
 //!
-//! A log is a header and frames; a frame is a header and the new content of one page. Both headers end in a running
-//! checksum, which continues from the one before. The last frame of a transaction has the size of the database. The
-//! salts in the header and in each frame change each time the log is restarted, so older frames have other salts.
+//! A log is a header and frames; a frame is a header and the new content of one page. Both kinds of header end with a
+//! running checksum, which continues from the previous checksum. The last frame of a transaction contains the size of
+//! the database. The salts in the header and in each frame change each time the log is restarted, so older frames have
+//! other salts.
 
 use crate::options::PAGE_BYTES;
 
@@ -10,7 +11,7 @@ pub(crate) const HEADER_BYTES: usize = 32;
 pub(crate) const FRAME_HEADER_BYTES: usize = 24;
 pub(crate) const FRAME_BYTES: usize = FRAME_HEADER_BYTES + PAGE_BYTES;
 
-/// With the lowest bit set, checksums are of big-endian words.
+/// If the lowest bit is set, checksums are computed from big-endian words.
 const MAGIC: u32 = 0x377f_0682;
 /// Number of bytes of a header that its checksum covers.
 const CHECKED_OF_HEADER: usize = 24;
@@ -28,7 +29,7 @@ impl Checksum {
         Self(word(bytes, true), word(&bytes[4..], true))
     }
 
-    /// Continues the checksum over `bytes`. Their number must be divisible by eight.
+    /// Continues the checksum over `bytes`. The number of bytes must be divisible by eight.
     pub(crate) fn over(mut self, bytes: &[u8], big_endian: bool) -> Self {
         for pair in bytes.chunks_exact(8) {
             self.0 = self.0.wrapping_add(word(pair, big_endian)).wrapping_add(self.1);

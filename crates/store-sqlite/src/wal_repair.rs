@@ -2,7 +2,7 @@
 //!
 //! The checksum of a frame is a sum in which each word counts with a coefficient of its own: a change of `d` at a word
 //! changes the two halves by `a*d` and `b*d`, modulo 2^32. So the difference between the stored and the computed
-//! checksum shows whether one byte changed, and mostly which: a change in the highest bits of a word has the same
+//! checksum shows whether one byte changed, and usually which one: a change in the highest bits of a word has the same
 //! effect in several words. The probability that a frame with other damage seems to differ in only one byte is about
 //! 2^-44: four thousand bytes with 255 other values each, and 64 bits that must agree.
 
@@ -65,8 +65,8 @@ fn before_a_pair(Checksum(a, b): Checksum) -> Checksum {
     Checksum(a, b.wrapping_add(a))
 }
 
-/// Returns the change that leads to this difference. One of the coefficients is odd, as two neighboring Fibonacci numbers
-/// are never both even.
+/// Returns the change that leads to this difference. One of the coefficients is odd, because two neighboring Fibonacci
+/// numbers are never both even.
 fn solve(coefficients: Checksum, difference: Checksum) -> Option<u32> {
     let Checksum(a, b) = coefficients;
     let change = match a % 2 {

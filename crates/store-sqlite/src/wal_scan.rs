@@ -1,8 +1,8 @@
 //! Finds damage in the write-ahead log, and reads around it.
 //!
-//! SQLite uses a log up to the last transaction before the first frame whose checksum fails. That is right after a power
-//! cut, which may leave the last transaction half written, and wrong when a byte changes on the disk: then all later
-//! transactions would be dropped, although each of them was answered.
+//! SQLite uses a log up to the last transaction before the first frame whose checksum fails. This is the right thing to
+//! do after a power cut, which may leave the last transaction half written. It is wrong if a byte changed on the disk:
+//! all later transactions would be dropped, although each of them was answered.
 //!
 //! # What is damage, and what is a transaction that was being written
 //!
@@ -19,15 +19,15 @@
 //! The end of a transaction counts if the frame's checksum is right, or if its header has the salts of this log and is
 //! in one sector: then it was written as a whole, and no other frame of a transaction says that it is the last one.
 //!
-//! Two things must be true for that, and the store ensures both: a dropped transaction leaves no end behind for the next
-//! start to count (the log is emptied once it is open), and neither does one whose commit failed (the writer empties the
-//! log before it goes on).
+//! For this to hold, two things must be true, and the store ensures both: a dropped transaction leaves no end behind
+//! for the next start to count (the log is emptied once it is open), and neither does a transaction whose commit failed
+//! (the writer empties the log before it goes on).
 //!
 //! # What is read of a damaged log
 //!
-//! A frame's checksum continues from the one stored before it, so a frame after a damaged one can be verified. A frame in
-//! which one byte changed is repaired where that byte can be found (see `wal_repair`), and otherwise used as it is: the
-//! rows have checksums of their own. Other frames are lost, and their pages keep the older content.
+//! A frame's checksum continues from the one stored before it, so a frame after a damaged one can be verified. A frame
+//! in which one byte changed is repaired if that byte can be found (see `wal_repair`), and is otherwise used as it is,
+//! because the rows have checksums of their own. Other frames are lost, and their pages keep the older content.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read};
@@ -71,7 +71,7 @@ pub(crate) struct DamagedWal {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     header: FrameHeader,
-    /// The checksum before it.
+    /// The checksum of the preceding frame, or of the log's header.
     before: Checksum,
     state: FrameState,
 }
@@ -79,13 +79,13 @@ struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FrameState {
     Whole,
-    /// It is damaged in one byte, or only in its checksum.
+    /// The frame is damaged in one byte, or only in its checksum.
     Repairable,
-    /// It is damaged in one byte, which cannot be located here. The checksums of the rows will detect it.
+    /// The frame is damaged in one byte, which cannot be located here. The checksums of the rows will detect it.
     Flawed,
-    /// It has the salts of this log, but not its checksum.
+    /// The frame has the salts of this log, but its checksum is wrong.
     Bad,
-    /// It is of an earlier log, or destroyed.
+    /// The frame belongs to an earlier log, or is destroyed.
     Foreign,
 }
 

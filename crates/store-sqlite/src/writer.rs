@@ -31,12 +31,12 @@ pub(crate) enum WriteRequest {
     Append(Append, Answer<AppendResult>),
     /// Any other write, and whether it may change which message is a session's last.
     Work(WriteWork, LastMessages, Answer<()>),
-    /// A test whether writing works.
+    /// A test of whether writing works.
     Probe(Answer<Option<OpenReport>>),
     Close(Answer<()>),
 }
 
-/// Whether a write appends messages in another way than [`append_group`], or creates or deletes a session.
+/// Whether a write appends messages without [`append_group`], or creates or deletes a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastMessages {
     MayChange,
@@ -54,7 +54,7 @@ pub(crate) struct DatabaseFile {
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     requests: mpsc::Sender<WriteRequest>,
-    /// Why nothing can be written.
+    /// The reason why nothing can be written, if there is one.
     pub(crate) fault: Arc<watch::Sender<Option<StoreError>>>,
 }
 
@@ -222,7 +222,8 @@ async fn probe(db: &mut SqliteConnection) -> StoreResult<Option<OpenReport>> {
     empty_log(db).await.map(|_| None)
 }
 
-/// Serves a group in order of arrival, requests to close last. Consecutive requests of one kind share a transaction.
+/// Serves the requests of a group in order of arrival, with requests to close last. Consecutive requests of one kind
+/// share a transaction.
 async fn serve_group(
     db: &mut SqliteConnection,
     ends: &mut SessionEnds,
@@ -298,7 +299,7 @@ async fn work_all(
     Ok(outcomes)
 }
 
-/// Ends the transaction after a failure, if there still is one.
+/// Ends the transaction after a failure, if one is still open.
 pub(crate) async fn roll_back(db: &mut SqliteConnection, error: &StoreError) {
     // SQLite often has rolled back already, and then this fails.
     let _ = sql("ROLLBACK").run(&mut *db).await;

@@ -10,8 +10,8 @@ pub trait LedgerStore {
     fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>>;
 }
 
-/// Maximum value of a figure of one call, such as its number of tokens. A larger value is an error of the provider. It
-/// is capped, so that the sum of millions of calls does not overflow.
+/// Maximum value of a figure of one call, such as its number of tokens. A larger value is the provider's mistake. It is
+/// capped, so that the sum of millions of calls does not overflow.
 pub const MOST_OF_A_CALL: u64 = 1 << 40;
 
 /// One model call, answered or not.

@@ -29,7 +29,7 @@ pub struct ExtractedCandidates {
     pub new: Vec<StoredCandidate>,
     /// Waiting candidates that this extraction decided, as with [`CandidateStore::update_candidates`].
     pub decided: Vec<StoredCandidate>,
-    /// Waiting candidates that better ones from the same session replace.
+    /// Waiting candidates that are replaced by better ones from the same session.
     pub replaced: Vec<Uuid>,
 }
 
@@ -47,7 +47,7 @@ pub struct StoredCandidate {
     /// The preceding sentence, by the assistant or the user.
     pub context: Option<String>,
     pub kind: MemoryKind,
-    /// The rule that found it.
+    /// The rule that found the statement.
     pub rule: String,
     /// Ranks the candidates of a session.
     pub score: i64,
@@ -56,9 +56,9 @@ pub struct StoredCandidate {
     pub state: CandidateState,
     pub decided_at: Option<UnixMicros>,
     pub decided_by: Option<MemoryAuthor>,
-    /// Name of the topic that was written from it.
+    /// Name of the topic that was written from the statement.
     pub topic: Option<String>,
-    /// Conversations in which an agent was asked about it.
+    /// Conversations in which an agent was asked about the candidate.
     pub offers: Vec<String>,
 }
 

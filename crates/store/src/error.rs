@@ -9,7 +9,7 @@ pub enum StoreError {
     /// The request conflicts with what is stored, such as another owner, or another request with the same key.
     #[error("{0}")]
     Conflict(String),
-    /// Disk full or quota reached; reads still work, and writes will when there is space again.
+    /// The disk is full or the quota is reached. Reads still work, and writes will work again once there is space.
     #[error("the disk is full")]
     Full,
     #[error("the database is read-only: {0}")]

@@ -38,7 +38,7 @@ pub trait GatewayStore {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage {
     pub session: SessionId,
-    /// Only requests of this scope are compared with it.
+    /// Only requests of this scope are compared with the session.
     pub scope: u64,
     pub marks: Vec<u128>,
 }
@@ -47,9 +47,9 @@ pub struct Lineage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relative {
     pub session: SessionId,
-    /// Number of its messages that match, from the first one on.
+    /// Number of the session's messages that match, counted from the first.
     pub through: Seq,
-    /// Its newest message; less than `through` if marks were written but their messages were not.
+    /// The session's newest message; less than `through` if marks were written but their messages were not.
     pub last_seq: Seq,
 }
 

@@ -4,7 +4,7 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 
 use crate::error::StoreFuture;
 
-/// The state of clients' hooks and transcripts: what was read, and memories delivered.
+/// The state of clients' hooks and transcripts: how far transcripts were read, and which memories were delivered.
 pub trait HookStore {
     fn transcript_position(
         &self,
@@ -21,9 +21,9 @@ pub trait HookStore {
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool>;
     /// Returns the places whose transcripts are followed, in the order in which they were added.
     fn transcript_places(&self) -> StoreFuture<'_, Vec<TranscriptPlace>>;
-    /// Adds a place, or changes the time of one.
+    /// Adds a place, or changes the time of an existing place.
     fn put_transcript_place(&self, place: TranscriptPlace) -> StoreFuture<'_, ()>;
-    /// Returns the memories given to a client's conversation. `key` is the client's own id for it.
+    /// Returns the memories given to a client's conversation. `key` is the client's own id for the conversation.
     fn delivered_memories(
         &self,
         client: String,
@@ -43,11 +43,11 @@ pub trait HookStore {
 pub struct TranscriptPosition {
     /// Number of bytes read, up to the end of a line.
     pub bytes: u64,
-    /// Hash of all bytes before that.
+    /// Hash of all these bytes.
     pub hash: String,
     /// The newest message of the session that came from this transcript.
     pub through: Seq,
-    /// Another writer, such as the gateway, adds the session's messages.
+    /// Whether another writer, such as the gateway, adds the session's messages.
     pub elsewhere: bool,
 }
 
@@ -57,15 +57,15 @@ pub struct TranscriptPlace {
     /// The agent's name.
     pub agent: String,
     pub path: String,
-    /// When everything in it had been read.
+    /// When everything in the place was last read.
     pub read_at: UnixMicros,
 }
 
 /// Memories that a conversation has received, so that none is sent twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveredMemories {
-    /// Scope and name of each.
+    /// Scope and name of each memory.
     pub names: BTreeSet<String>,
-    /// Total size of their texts.
+    /// Total size of the memories' texts.
     pub bytes: usize,
 }

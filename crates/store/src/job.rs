@@ -41,7 +41,7 @@ pub struct NewJob {
     pub session: Option<SessionId>,
     /// JSON.
     pub payload: String,
-    /// No client waits for the job, so all other jobs come first.
+    /// Whether no client waits for the job, so that all other jobs come first.
     pub background: bool,
     pub created_at: UnixMicros,
 }
@@ -57,7 +57,7 @@ pub struct JobRecord {
     /// Number of times that the job has been leased.
     pub attempts: u64,
     pub progress: Progress,
-    /// JSON, when done.
+    /// JSON; set when the job is done.
     pub result: Option<String>,
     pub error: Option<String>,
     pub created_at: UnixMicros,
@@ -68,7 +68,7 @@ pub struct JobRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub owner: String,
-    /// Also take background jobs, if there are no others.
+    /// Whether to take a background job if there are no others.
     pub background: bool,
     pub now: UnixMicros,
     pub until: UnixMicros,

@@ -3,13 +3,13 @@
 //! Every implementation guarantees the following, which the suite in `tests/store-conformance` checks:
 //!
 //! * Acknowledged writes are durable: they survive `kill -9` and power loss.
-//! * History is append-only: no method changes or removes a stored message of a living session.
+//! * History is append-only: no method changes or removes a stored message of an existing session.
 //! * The store assigns `seq`: from 1, without gaps, in commit order.
 //! * A message id is stored once per session; a [`Receipt`] is applied once.
 //! * An append or an import is searchable as soon as it is acknowledged: its transaction records what is not indexed yet,
 //!   and a search finishes the index first. The search service does that with `unindexed` and `index`, because only it
 //!   can analyze messages.
-//! * The index contains nothing that is not in history, so it can be rebuilt at any time. It does no ranking.
+//! * The index contains nothing that is not in history, so it can be rebuilt at any time. The index does no ranking.
 //! * Readers never wait for the writer.
 //! * Every method is atomic.
 

@@ -11,9 +11,9 @@ use crate::error::StoreFuture;
 /// The vectors of one topic. They can be computed again from the topic's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicVectors {
-    /// Scope and name.
+    /// Scope and name of the topic.
     pub topic: String,
-    /// Hash of the text from which they were computed.
+    /// Hash of the text from which the vectors were computed.
     pub hash: String,
     pub vectors: Bytes,
 }
@@ -73,7 +73,8 @@ pub trait MemoryStore {
 
     fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>>;
     fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()>;
-    /// Returns the name under which this store's daemon locks memory directories. The first `candidate` is kept.
+    /// Returns the name under which this store's daemon locks memory directories. The first call stores its `candidate`
+    /// as the name.
     fn lock_name(&self, candidate: String) -> StoreFuture<'_, String>;
 
     /// Returns the real paths of files that a project's instructions may import, sorted.
@@ -87,7 +88,7 @@ pub trait MemoryStore {
 /// about a month.
 pub const VERSIONS_OF_A_FILE: usize = 10_000;
 
-/// The content of a memory file at some time.
+/// The content of a memory file at one point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMemoryVersion {
     /// Project and scope, as the daemon names its directories.
@@ -99,7 +100,7 @@ pub struct NewMemoryVersion {
     pub content: Option<Bytes>,
     /// `person`, `agent`, `extraction`, `dream`, `sync`, `restore`, or `found` for existing content.
     pub author: MemoryAuthor,
-    /// The session that it came from.
+    /// The session that the content came from.
     pub session: Option<SessionId>,
     /// The reason as text; may be empty.
     pub note: String,
@@ -149,32 +150,32 @@ pub struct ExtractionPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedWrite {
     pub name: String,
-    /// Hash of the topic that it replaces; `None` if there must not be one.
+    /// Hash of the topic that is replaced; `None` if no such topic may exist.
     pub over: Option<String>,
     pub text: String,
     /// The user's own words, from which the topic was learned.
     pub sentence: Option<String>,
-    /// The message that contains them.
+    /// The message that contains these words.
     pub seq: Option<Seq>,
 }
 
 /// A statement that must not be added again, in any wording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefusedStatement {
-    /// Stems of its words.
+    /// Stems of the statement's words.
     pub words: BTreeSet<String>,
-    /// Whether it forbids or denies something.
+    /// Whether the statement forbids or denies something.
     pub negative: bool,
 }
 
 /// A finding of the secret scan that a person allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretAllowance {
-    /// The file for which it was allowed first. The allowance applies to the whole directory.
+    /// The file for which the finding was first allowed. The allowance applies to the whole directory.
     pub file: String,
-    /// The rule that found it.
+    /// The rule that found the secret.
     pub rule: String,
-    /// Hash of the line that contains it.
+    /// Hash of the line that contains the secret.
     pub line: String,
     pub by: MemoryAuthor,
     pub at: UnixMicros,
@@ -184,9 +185,9 @@ pub struct SecretAllowance {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LastDream {
-    /// When it was requested; reset if it fails. Jobs of earlier versions call it `last`.
+    /// When the consolidation was requested; reset if it fails. Jobs of earlier versions call it `last`.
     #[serde(rename = "last")]
     pub at: Option<UnixMicros>,
-    /// The id recorded with its versions.
+    /// The id that is recorded with the versions that the consolidation wrote.
     pub id: Option<String>,
 }

@@ -18,7 +18,7 @@ pub struct NewMessage {
     pub role: Role,
     /// The message object exactly as it arrived.
     pub raw: Bytes,
-    /// Whether it is a copy of a message from an imported file.
+    /// Whether the message is a copy of one in an imported file.
     pub recorded: bool,
     pub created_at: UnixMicros,
 }
@@ -55,7 +55,7 @@ pub struct StoredMessage {
     pub id: MessageId,
     pub role: Role,
     pub raw: Bytes,
-    /// Whether the message came from an imported file, as its recorder wrote it.
+    /// Whether the message came from an imported file, in the form in which its recorder wrote it.
     pub recorded: bool,
     pub created_at: UnixMicros,
 }

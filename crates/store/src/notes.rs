@@ -25,7 +25,7 @@ pub struct NotesRecord {
     pub through: Seq,
     /// Tokens of history through that message.
     pub tokens: u64,
-    /// Which strategy wrote them.
+    /// Which strategy wrote the notes.
     pub strategy: String,
     pub updated_at: UnixMicros,
 }

@@ -4,7 +4,7 @@ use crate::error::StoreFuture;
 
 /// What must not be recorded.
 pub trait RecordingStore {
-    /// Returns all pauses, in order of their beginnings.
+    /// Returns all pauses, sorted by start time.
     fn pauses(&self) -> StoreFuture<'_, Vec<PauseRecord>>;
     /// Stores a pause, or changes the end of the one that began at that time.
     fn put_pause(&self, pause: PauseRecord) -> StoreFuture<'_, ()>;

@@ -100,7 +100,7 @@ pub struct Posting {
     pub length: u8,
 }
 
-/// Lengths by code, precomputed because a search looks up hundreds of thousands.
+/// Lengths by code, precomputed because a search looks up hundreds of thousands of lengths.
 static LENGTHS: LazyLock<[f32; 256]> = LazyLock::new(|| {
     let mut lengths = [0.0; 256];
     for (code, length) in (0..=u8::MAX).zip(&mut lengths) {

@@ -65,8 +65,8 @@ pub trait SessionStore {
     // collapsed spans
     /// Lists staged and committed spans, in order of their messages.
     fn collapses(&self, id: SessionId) -> StoreFuture<'_, Vec<CollapseRecord>>;
-    /// Stores new or newly committed spans and the decisions that show them, in one transaction. For an existing span only
-    /// the commit is updated. Staged spans that overlap a new one are removed; an overlapping committed one is a
+    /// Stores new or newly committed spans and the decisions that show them, in one transaction. For an existing span,
+    /// only its commit is updated. Staged spans that overlap a new one are removed; an overlapping committed one is a
     /// `Conflict`.
     fn put_collapses(
         &self,
@@ -165,7 +165,7 @@ pub struct PageRequest {
     pub cursor: Option<String>,
 }
 
-/// A decision about how prompts show a part of the history.
+/// A decision about how prompts show part of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionRecord {
     pub id: i64,
@@ -215,7 +215,7 @@ pub struct CollapseRecord {
     pub first_seq: Seq,
     pub last_seq: Seq,
     pub text: String,
-    /// Number of tokens that its messages took in the prompt.
+    /// Number of tokens that the span's messages took in the prompt.
     pub tokens_before: u64,
     /// Tokens of the text.
     pub tokens: u64,

@@ -26,8 +26,8 @@ enum SkippedStep {
 type StepOutcome = std::result::Result<(), SkippedStep>;
 
 impl TeamService {
-    /// Carries out the steps: topics first, because the index lists them. Returns whether no file has changed since it
-    /// was read; otherwise the files must be read again.
+    /// Carries out the steps: topics first, because the index lists them. Returns `false` if a file has changed since
+    /// it was read; then the files must be read again.
     pub(crate) async fn apply_plan(
         &self,
         round: &SyncRound<'_>,
@@ -62,7 +62,7 @@ impl TeamService {
         }
     }
 
-    /// Carries out a step. Returns whether the file has not changed since it was read.
+    /// Carries out a step. Returns `false` if the file has changed since it was read.
     async fn try_step(
         &self,
         round: &SyncRound<'_>,
@@ -92,8 +92,8 @@ impl TeamService {
         }
     }
 
-    /// Reports a file that must not be shared. Another person's file is only reported once, because this person cannot
-    /// change it; at their request, it is removed for everybody.
+    /// Reports a file that must not be shared. Another person's file is reported only once, because the user cannot
+    /// change it; at the user's request, it is removed for everybody.
     async fn report_blocked(
         &self,
         round: &SyncRound<'_>,

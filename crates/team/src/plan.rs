@@ -33,7 +33,7 @@ pub(crate) enum FileChange {
     Apart { theirs: Arc<[u8]>, ours: Arc<[u8]>, aside: DirectoryFile },
 }
 
-/// Plans a step for each file that must change on some side.
+/// Plans a step for each file that must change on at least one side.
 pub(crate) fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
     let files: BTreeSet<&DirectoryFile> =
         base.keys().chain(ours.keys()).chain(theirs.keys()).collect();

@@ -52,7 +52,7 @@ impl TeamService {
         }
     }
 
-    /// Returns whether a person's own commits would publish a secret. A secret that a later commit removed counts, too.
+    /// Returns whether a person's own commits would publish a secret. A secret that a later commit removed also counts.
     async fn history_leaks(
         &self,
         round: &SyncRound<'_>,
@@ -124,7 +124,7 @@ impl TeamService {
         repo.commit(&commit).await.map(Some).map_err(git_error)
     }
 
-    /// Returns the new commit's parents. Its tree is that of the first one, with changes.
+    /// Returns the new commit's parents. The new commit's tree is that of the first parent, with changes.
     async fn parents(&self, round: &SyncRound<'_>) -> Result<Vec<Oid>> {
         let (repo, tips) = (round.repo, &round.tips);
         let (head, theirs) = match (&tips.head, &tips.theirs) {

@@ -10,10 +10,10 @@ use crate::escape::{self, LineMode};
 use crate::pager;
 use crate::text::{StyledText, paragraphs};
 
-/// Columns and lines if the terminal does not report them: the size of old terminals.
+/// Number of columns and lines if the terminal does not report them: the size of old terminals.
 const DEFAULT_WIDTH: usize = 80;
 const DEFAULT_HEIGHT: usize = 24;
-/// Range of widths that is used. In narrower terminals columns cannot line up; longer lines are hard to read.
+/// Range of widths that is used. In a narrower terminal, columns cannot line up; longer lines are hard to read.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
 
 /// What the terminal can do.

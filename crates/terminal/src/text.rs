@@ -1,4 +1,4 @@
-//! Text with tones, which decide how it looks on a terminal with colours.
+//! Text with tones, which determine how it looks on a terminal with colours.
 
 use anstyle::{AnsiColor, Color, Style};
 use unicode_width::UnicodeWidthStr;
@@ -117,7 +117,7 @@ impl StyledText {
     }
 
     /// Breaks the text at spaces into lines of at most `width` columns; a longer word stays whole. Later lines begin
-    /// with `indent` spaces, or with as many as the text itself if that is more.
+    /// with `indent` spaces, or with the text's own leading spaces if there are more of them.
     pub fn wrapped(self, width: usize, indent: usize) -> Vec<Self> {
         let chars = || self.0.iter().flat_map(|(tone, text)| text.chars().map(|c| (*tone, c)));
         let indent = chars().take_while(|(_, c)| *c == ' ').count().max(indent);

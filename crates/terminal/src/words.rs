@@ -15,7 +15,7 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
-/// Formats a share in percent, with one decimal; 0 if the whole is 0.
+/// Formats a share as a percentage with one decimal; 0 if the whole is 0.
 pub fn percent(part: u64, whole: u64) -> String {
     let share = if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
     format!("{share:.1}%")

@@ -6,7 +6,7 @@
 
 /// Tokens assumed to have been estimated exactly before the first report: about ten turns.
 const PRIOR_TOKENS: f64 = 10_000.0;
-/// Factor on a turn's weight with each later turn; the weight halves in 34 turns.
+/// Factor by which each later turn reduces a turn's weight; the weight halves in 34 turns.
 const MEMORY: f64 = 0.98;
 /// Maximum factor between a turn's estimate and its reported count. A count beyond it is clamped before it is learned,
 /// because such a difference comes from something that is not in the history.

@@ -47,7 +47,7 @@ macro_rules! kinds {
 pub enum FactorSource {
     /// Fitted to reported usage (`figures --only tokens` fits it again).
     Usage,
-    /// Set by hand, because the recorded sessions have too little of it to fit.
+    /// Set by hand, because the recorded sessions contain too little text of this kind to fit the cost.
     Set,
 }
 

@@ -1,4 +1,4 @@
-//! Estimates how many tokens something costs, in one place, so that a better estimate changes no caller.
+//! Estimates how many tokens something costs, in one place, so that a better estimate requires no change to callers.
 //!
 //! Owns the estimates for a text, for JSON and for a content block, and their correction from what a
 //! provider reports. `bethink-context` decides which of a session's figures to learn from. There is no public

@@ -1,4 +1,4 @@
-//! One pass over the bytes: the cost of each depends on its class and the class before it.
+//! Counts in one pass over the bytes: the cost of each byte depends on its class and on the class of the previous byte.
 
 use crate::counts::TokenCounts;
 use crate::kind::{LONG_RUN, TokenKind};

@@ -1,8 +1,8 @@
 //! Turns recorded messages into messages that the Messages API accepts.
 //!
-//! Joins the chunks of one assistant message, merges neighbors with the same role, puts tool results first in the user message
-//! after their call, and repairs invalid structure: in the view only, and every repair except for removed white space at the
-//! end is reported. Deterministic, and stable when messages are added at the end.
+//! Joins the chunks of one assistant message, merges neighbors with the same role, puts tool results first in the user
+//! message after their call, and repairs invalid structure, in the view only. Every repair is reported, except for
+//! removed white space at the end. Deterministic, and stable when messages are added at the end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub const MAX_MEDIA: usize = 100;
 /// with every image.
 const MEDIA_STEP: usize = 20;
 
-/// Shown for a result that never came.
+/// Shown in place of a result that never arrived.
 pub const NO_RESULT: &str = "No result was recorded for this tool call: it was interrupted. Call it again if its result is needed.";
 const HEAD_MISSING: &str = "(The conversation begins with the assistant's message below.)";
 const MEDIA_LEFT_OUT: &str = "[image or document left out: a prompt can have at most 100]";

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use crate::ids::{AssistantMessageId, ToolUseId};
 use crate::message::{Block, BlockKind, Message, Role};
 
-/// The indexes at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`. Includes `0`,
-/// and `messages.len()` unless the last round still waits for a result.
+/// The indexes at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`. Includes `0`, and also
+/// `messages.len()`, unless the last round is still waiting for a result.
 pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<usize> {
     let mut spans = Spans::default();
     let mut count = 0;
@@ -26,7 +26,7 @@ struct Spans<'a> {
     calls: HashMap<&'a ToolUseId, usize>,
     chunks: HashMap<&'a AssistantMessageId, usize>,
     waiting: HashMap<&'a ToolUseId, usize>,
-    /// The last message in which the user said something, and did not only return results.
+    /// The last message in which the user said something and did not only return results.
     last_speech: Option<usize>,
     /// Where the newest assistant message begins, and its id.
     newest: Option<(usize, Option<&'a AssistantMessageId>)>,

@@ -8,7 +8,7 @@ const PATH: &[&str] = &["file_path", "path", "filePath", "filename"];
 const OLD: &[&str] = &["old_string", "old_str", "oldString", "search", "old_text", "oldText"];
 const NEW: &[&str] = &["new_string", "new_str", "newString", "replace", "new_text", "newText"];
 const ALL: &[&str] = &["replace_all", "replaceAll"];
-/// The argument that selects the command of a tool with several.
+/// The argument that selects the command of a tool with several commands.
 const COMMAND: &str = "command";
 const REPLACE: &str = "str_replace";
 /// Type prefix of a provider's own editor, which has no schema.
@@ -66,7 +66,7 @@ impl EditShape {
     }
 }
 
-/// Lower is better; among equals the first wins.
+/// Returns the rank of a tool by its name; lower is better. Among tools with the same rank, the first is chosen.
 fn rank(name: &str) -> u8 {
     let name = name.to_lowercase();
     match name.as_str() {

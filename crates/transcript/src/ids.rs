@@ -1,4 +1,4 @@
-//! Every id is a type of its own, validated when it is created.
+//! Every kind of id has its own type, and an id is validated when it is created.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Longest id that a client may give, in bytes. Provider ids have about 30; a hash fits in 128.
+/// Maximum length of an id that a client may give, in bytes. Provider ids have about 30 bytes; a hash fits in 128.
 pub const MAX_ID_BYTES: usize = 256;
 
 /// Position of a message in its session, from 1, without gaps, never reused.
@@ -101,7 +101,7 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// One message of a session; given by the client or created by the daemon.
+    /// The id of one message of a session, given by the client or created by the daemon.
     MessageId
 );
 text_id!(
@@ -109,7 +109,7 @@ text_id!(
     AssistantMessageId
 );
 text_id!(
-    /// Joins a `tool_use` with its `tool_result`.
+    /// The id that connects a `tool_use` block with its `tool_result` block.
     ToolUseId
 );
 
@@ -139,22 +139,22 @@ macro_rules! uuid_id {
 }
 
 uuid_id!(
-    /// One conversation of one agent in one project.
+    /// The id of a session: one conversation with one agent in one project.
     SessionId
 );
 uuid_id!(
-    /// One compaction of a session.
+    /// The id of one compaction of a session.
     CompactionId
 );
 uuid_id!(
-    /// One span of a session that prompts show as a short text once it is committed.
+    /// The id of a span of a session that prompts show as a short text once it is committed.
     CollapseId
 );
 uuid_id!(
-    /// One piece of background work.
+    /// The id of a background job.
     JobId
 );
 uuid_id!(
-    /// One model call made by the daemon.
+    /// The id of a model call that the daemon made.
     CallId
 );

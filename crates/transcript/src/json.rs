@@ -98,7 +98,7 @@ fn unit(escape: &[u8]) -> Option<u32> {
 }
 
 /// The same JSON with every lone surrogate escape (`\ud83d` without its partner) replaced by `\ufffd`, which has the
-/// same length; `None` if there is none. Providers reject a body with one, and the session would be stuck.
+/// same length; `None` if there is none. Providers reject a body that contains one, so the session would be stuck.
 pub fn without_lone_surrogates(json: &str) -> Option<Bytes> {
     let mut out = json.as_bytes().to_vec();
     let (mut at, mut changed) = (0, false);

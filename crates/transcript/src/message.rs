@@ -34,7 +34,7 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Size of the prompt, however much of it came from a cache.
+    /// Size of the prompt, including the tokens that came from a cache.
     pub fn prompt(&self) -> u64 {
         self.input_tokens
             .saturating_add(self.cache_creation_input_tokens)
@@ -61,7 +61,7 @@ pub struct MessageMeta {
     pub created_at: UnixMicros,
 }
 
-/// One message of a history. Immutable: a decision records if a prompt shows it differently.
+/// One message of a history. A message never changes: if a prompt shows it differently, a decision records that.
 #[derive(Clone, Debug)]
 pub struct Message {
     pub seq: Seq,

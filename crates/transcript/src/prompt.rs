@@ -42,7 +42,7 @@ pub enum Origin {
         block: u32,
         variant: Variant,
     },
-    /// Written by the daemon after message `after`; `hash` tells its bytes apart.
+    /// Written by the daemon after message `after`. Blocks with different bytes have a different `hash`.
     Written {
         after: Seq,
         hash: u64,
@@ -150,8 +150,8 @@ pub struct CacheMark {
 
 const CACHE_CONTROL: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-/// The `messages` of a request as a JSON array, joined from bytes that already exist. Marks without a block
-/// are ignored.
+/// The `messages` of a request as a JSON array, joined from bytes that already exist. Marks for blocks that do not
+/// exist are ignored.
 pub fn messages_json(messages: &[PromptMessage], marks: &[CacheMark]) -> Vec<u8> {
     let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
     let room = bytes + messages.len() * 40 + marks.len() * CACHE_CONTROL.len() + 2;

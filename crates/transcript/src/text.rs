@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 const ESCAPE: char = '\u{1b}';
-/// The same as `ESC [` and as `ESC ]` in one character.
+/// `ESC [` and `ESC ]` as single characters.
 const CSI: char = '\u{9b}';
 const OSC: char = '\u{9d}';
 const BELL: char = '\u{7}';

@@ -12,7 +12,7 @@ pub struct TodoList {
     pub items: Vec<Todo>,
     /// The current list has not been shown yet.
     pub changed: bool,
-    /// Short reminders since the whole list was shown.
+    /// Number of short reminders since the whole list was last shown.
     pub short: u32,
 }
 
@@ -22,7 +22,7 @@ impl TodoList {
         self.items = items;
     }
 
-    /// Changes the list as the agent's own calls in `message` ask.
+    /// Changes the list as the agent's own calls in `message` request.
     pub fn follow(&mut self, message: &Message) {
         match apply(&mut self.items, message) {
             Some(TodoChange::Whole) => (self.changed, self.short) = (false, 0),
@@ -44,7 +44,7 @@ pub enum TodoChange {
 /// Maximum number of items that are read from calls: a longer list is not a todo list.
 const MAX_ITEMS: usize = 1_000;
 
-/// Changes `list` as the todo calls of `message` ask; returns `None` if it has none that can be read.
+/// Changes `list` as the todo calls in `message` request; returns `None` if it has none that can be read.
 pub fn apply(list: &mut Vec<Todo>, message: &Message) -> Option<TodoChange> {
     if message.role == Role::User {
         return number(list, message);
@@ -119,7 +119,7 @@ fn checklist(text: &str) -> Vec<Value> {
     text.lines().filter_map(item).collect()
 }
 
-/// Reads an item leniently: one that a client extended must not void the list.
+/// Reads an item leniently, because one that a client has extended must not make the list unreadable.
 fn todo(item: &Value) -> Option<Todo> {
     let content = match item {
         Value::String(text) => text.clone(),
@@ -156,7 +156,7 @@ fn priority(item: &Value) -> TodoPriority {
     }
 }
 
-/// Follows the word of a client. A status that is not known counts as pending.
+/// Sets the status that a client's word stands for. An unknown word counts as pending.
 fn set_status(todo: &mut Todo, word: &str) {
     let word = word.to_ascii_lowercase().replace(['-', ' '], "_");
     todo.status = match word.as_str() {

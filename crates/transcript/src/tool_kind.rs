@@ -37,8 +37,8 @@ pub enum ToolKind {
     ToolSearch,
 }
 
-/// Names without case, `_`, `-` and `.`, of Claude Code, Codex, Gemini CLI, Qwen Code, OpenCode, Cursor, Copilot, Cline,
-/// Roo, Continue, Kimi, Amp, Crush, Goose, Zed, pi, and the file server of MCP.
+/// Names of tools, in lower case and without `_`, `-` and `.`, of Claude Code, Codex, Gemini CLI, Qwen Code, OpenCode,
+/// Cursor, Copilot, Cline, Roo, Continue, Kimi, Amp, Crush, Goose, Zed, pi, and the file server of MCP.
 const KINDS: [(ToolKind, &str); 15] = [
     (
         ToolKind::Read,
@@ -133,8 +133,8 @@ impl ToolSelection {
     }
 }
 
-/// Returns the name without the server that offers the tool, such as `mcp__files__`. Returns `None` for most names of one word
-/// after a server's: they say too little, because `create` may create anything.
+/// Returns the name without the prefix for the server that offers the tool, such as `mcp__files__`. After such a
+/// prefix, most names of one word give `None`, because they say too little: `create` may create anything.
 fn own_name(tool: &str) -> Option<&str> {
     let Some((_, name)) = tool.rsplit_once("__") else { return Some(tool) };
     let mut inside = name.chars().skip(1);

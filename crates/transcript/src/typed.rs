@@ -1,4 +1,4 @@
-//! What a person typed: a user's text without what programs put into it.
+//! Finds what a person typed: a user message's text without what programs added to it.
 
 use std::borrow::Cow;
 
@@ -49,8 +49,8 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{after}"))
 }
 
-/// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without headings'
-/// marks. `None` if no part of it was typed.
+/// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without
+/// heading marks. `None` if no part of the prompt was typed.
 pub fn title(prompt: &str) -> Option<String> {
     let text = without_reminders(prompt);
     let mut text = text.trim();

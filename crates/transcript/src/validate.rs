@@ -153,7 +153,7 @@ fn answers<'a>(
     faults.extend(unanswered(at, open));
 }
 
-/// The calls that are still open at a message.
+/// Reports the calls that are still unanswered at a message.
 fn unanswered(at: usize, open: &mut Vec<&ToolUseId>) -> impl Iterator<Item = StructureFault> {
     open.drain(..).map(move |id| StructureFault::CallWithoutResult { at, id: id.clone() })
 }

@@ -263,7 +263,8 @@ impl TransferService {
         Ok(self.cx.store().put_client_session(known).await?)
     }
 
-    /// Returns the parent of a sub-agent's session. One that was not imported yet is created without messages.
+    /// Returns the parent of a sub-agent's session. A parent that has not been imported yet is created without
+    /// messages.
     pub(crate) async fn parent_of(
         &self,
         agent: TranscriptAgent,

@@ -29,7 +29,7 @@ impl TransferService {
         self.follow_since(agent, path, UnixMicros(0)).await
     }
 
-    /// Reads the new part of a file, or the sessions of a database that have changed since a time.
+    /// Reads the new part of a file, or the sessions of a database that have changed since the given time.
     pub(crate) async fn follow_since(
         &self,
         agent: TranscriptAgent,

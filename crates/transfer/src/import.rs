@@ -1,8 +1,8 @@
 //! Imports session files, in a job that reads on one thread while the store writes on another.
 //!
-//! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with an empty
-//! session, so that nothing is imported twice. A job whose watermark says that the session was complete only reports the
-//! session.
+//! A file becomes one session, and its sidechains become child sessions. A job that was interrupted starts again with
+//! an empty session, so that nothing is imported twice. If a job's watermark says that the session was complete, the
+//! job only reports the session.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ use crate::source::agent_of;
 const IMPORT: &str = "import";
 
 /// Maximum number of chunks that wait to be written. All waiting chunks are written in one transaction, so that a slow
-/// disk makes few commits of some megabytes each.
+/// disk gets few commits of some megabytes each.
 pub(crate) const AHEAD: usize = 8;
 
 /// Watermark of a job whose session is complete, as JSON.

@@ -1,8 +1,8 @@
 //! Import and export of session files.
 //!
 //! Turns files into sessions, and sessions back into files, line by line. The format of a line is in `session-file`;
-//! the formats of other agents are in `agent-transcript`. Transcripts that still grow are followed: hooks name them, or
-//! their directory is watched after an import.
+//! the formats of other agents are in `agent-transcript`. Transcripts that are still growing are followed: hooks name
+//! them, or their directory is watched after an import.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

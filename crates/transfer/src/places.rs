@@ -18,13 +18,13 @@ use tokio::sync::Notify;
 use crate::TransferService;
 use crate::source::TranscriptSource;
 
-/// How long to wait after a change for more of them: agents write several times in one turn.
+/// How long to wait for further changes after a change, because agents write several times in one turn.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// How much earlier than the last reading a file may have changed and still be read again, in microseconds. Some file
+/// A file is read again if it has changed since this many microseconds before the last reading, because some file
 /// systems store times in whole seconds.
 const MARGIN: i64 = 2_000_000;
 
-/// Paths that have changed since they were last taken.
+/// Paths that have changed since this list was last taken.
 #[derive(Debug, Default)]
 struct ChangedPaths {
     paths: Mutex<BTreeSet<PathBuf>>,
@@ -159,7 +159,7 @@ fn is_of_database(database: &Path, path: &Path) -> bool {
     name == database || name == format!("{database}-wal")
 }
 
-/// Returns the transcripts that may have changed since a time: the database, or files.
+/// Returns the transcripts that may have changed since the given time: the database, or files.
 async fn changed_since(agent: TranscriptAgent, place: PathBuf, since: UnixMicros) -> Vec<PathBuf> {
     if agent.storage() == StorageForm::Database {
         return vec![place];

@@ -61,7 +61,8 @@ struct Collector {
     read: ReadFile,
 }
 
-/// After an error of the disk, the import may run again; any other error is about the file.
+/// Returns the error for a file that could not be read. After an error of the disk, the import may run again; any other
+/// error is about the file.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     let failed = format!("could not read {}", path.display());
     match is_disk_fault(error) {
@@ -137,7 +138,7 @@ pub(crate) fn read_bytes(
 }
 
 impl ReadFile {
-    /// Returns what the transcript says about its session. A session file of Claude Code is named by its session.
+    /// Returns what the transcript says about its session. Claude Code names a session file after its session.
     pub(crate) fn header_of(&self, path: &Path) -> TranscriptHeader {
         let of_file = || TranscriptHeader {
             id: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),

@@ -21,8 +21,8 @@ const DEPTH: usize = 8;
 const HEAD: u64 = 1 << 20;
 /// Maximum size, in bytes, of the files that an agent stores next to a transcript.
 const BESIDE: u64 = 16 << 20;
-/// How much earlier than the last reading a session of a database may have changed and still be read again, in
-/// milliseconds. A session's time is not changed with each part of an answer.
+/// A session in a database is read again if it has changed since this many milliseconds before the last reading,
+/// because its time does not change with each part of an answer.
 const DATABASE_MARGIN: i64 = 10 * 60 * 1_000;
 
 /// One session of an agent.
@@ -73,7 +73,7 @@ impl TranscriptSource {
         .await
     }
 
-    /// Returns the sessions of a database that have changed since a time.
+    /// Returns the sessions of a database that have changed since the given time.
     pub(crate) async fn changed_in(
         agent: TranscriptAgent,
         path: PathBuf,
@@ -89,7 +89,7 @@ impl TranscriptSource {
         Ok(sessions?.into_iter().filter(is_new).map(|session| source(session.id)).collect())
     }
 
-    /// Opens the transcript. A file may have at most `most` bytes; the database's sessions have their own limit.
+    /// Opens the transcript. A file may have at most `most` bytes; the sessions of a database have their own limit.
     pub(crate) async fn open(&self, most: u64) -> Result<TranscriptBytes> {
         if let Some(session) = &self.session {
             let mut db = OpencodeDb::open(&self.path).await.map_err(of_database)?;
@@ -216,7 +216,8 @@ fn json_file(path: &Path) -> Value {
     read().unwrap_or_default()
 }
 
-/// Returns the directory of Gemini CLI's project: `tmp/NAME` has it in a file, and `projects.json` has all names.
+/// Returns the directory of the Gemini CLI project that a transcript belongs to. A file in `tmp/NAME` contains the
+/// directory; if it is missing, `projects.json` lists the directory of each name.
 fn gemini_project(path: &Path) -> Option<String> {
     let mut project = path.parent()?;
     while project.file_name()? != "chats" {

@@ -15,12 +15,12 @@ use crate::source::{TranscriptBytes, TranscriptSource, open_file};
 
 /// Number of bytes that are read before their messages are stored.
 const READ_BATCH: u64 = 4 << 20;
-/// Number of bytes before the current position that are compared, to detect a change of the file.
+/// Number of bytes before the current position that are compared, to detect changes to the file.
 const ENDING: usize = 256;
 /// Maximum number of transcripts whose state is kept in memory. Other transcripts are read again from the start.
 const READY: usize = 16;
 
-/// The transcripts that were read last, the newest at the end.
+/// The transcripts that were read most recently, the latest at the end.
 #[derive(Debug, Default)]
 pub(crate) struct ReadyTails(Vec<AgentTail>);
 

@@ -32,7 +32,7 @@ pub(crate) struct QuestionWord {
 pub(crate) enum Reading {
     /// Words that people use about any subject count little or nothing: the question may be about no topic.
     Doubtful,
-    /// A word counts more the rarer it is in the directory: the question is about some topic.
+    /// The rarer a word is in the directory, the more it counts: the question is about some topic.
     Trusting,
 }
 
@@ -137,8 +137,8 @@ fn word(
     Some(QuestionWord { asked, written, terms, information, share: 0.0 })
 }
 
-/// Returns the general information of a term. A habitual word ("commit") only counts in full if it is in a topic's
-/// name.
+/// Returns the information that a term carries in any directory. A word that people often have rules about ("commit")
+/// counts in full only if it occurs in a topic's name.
 fn in_catalog(catalog: &Catalog, number: u32, general: f32) -> f32 {
     let is_subject = || {
         let mut postings = catalog.postings[number as usize].iter();

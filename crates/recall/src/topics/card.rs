@@ -7,7 +7,8 @@ use bethink_memdir::MemoryKind;
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
-/// Maximum number of passages into which a body is divided. A posting has one bit for each, and one for the header.
+/// Maximum number of passages into which a body is divided. A posting has one bit for each passage, and one for the
+/// header.
 const PASSAGES: usize = 15;
 /// Minimum size of a passage in bytes: about a paragraph.
 const PASSAGE_BYTES: usize = 280;
@@ -45,7 +46,7 @@ pub struct Card<'a> {
 /// A term's occurrences in a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TermMark {
-    /// Which parts contain the term, one [`bit`] for each.
+    /// Which parts contain the term, with one [`bit`] per part.
     fields: u8,
     /// Number of mentions in the body, at most 255.
     pub(crate) mentions: u8,
@@ -118,7 +119,8 @@ impl TopicTerms {
     }
 }
 
-/// Returns the number of prominent bytes at the start of a line: a whole heading, or bold words used as one.
+/// Returns the number of prominent bytes at the start of a line: a whole heading, or bold words that serve as a
+/// heading.
 fn prominent_bytes(line: &str) -> usize {
     let text = line.trim_start_matches([' ', '\t', '>']);
     let text = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).unwrap_or(text);

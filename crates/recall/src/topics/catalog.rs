@@ -37,9 +37,9 @@ pub struct Catalog {
     ids: HashMap<TopicId, u32>,
     pub(crate) topics: Vec<CatalogTopic>,
     terms: HashMap<Box<str>, u32>,
-    /// Postings of each term, by number; in order of slots.
+    /// Postings of each term, indexed by the term's number and sorted by slot.
     pub(crate) postings: Vec<Vec<TopicPosting>>,
-    /// Information that each term carries in any directory, by number.
+    /// Information that each term carries in any directory, indexed by the term's number.
     general: Vec<f32>,
     /// Terms in alphabetical order with their numbers, for finding terms that are similar to an unknown word.
     vocabulary: Vec<(Box<str>, u32)>,
@@ -47,7 +47,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Adds a topic, or replaces the one with its number. Call [`Catalog::settle`] after a batch.
+    /// Adds a topic, or replaces the topic with the same number. Call [`Catalog::settle`] after a batch.
     pub fn put(&mut self, id: TopicId, card: &Card<'_>, body: &str) {
         self.remove(id);
         let terms = terms(card, body);

@@ -12,11 +12,11 @@ use super::weights::{
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TopicFit {
-    /// Share of the question's information that the topic is about.
+    /// Share of the question's information that the topic covers.
     pub(crate) covered: f32,
     /// Share of the question's information in the topic's best passage.
     pub(crate) together: f32,
-    /// As `together`, without the most informative word of that passage.
+    /// Like `together`, but without the most informative word of that passage.
     pub(crate) joint: f32,
     /// Share of the question's information in the topic's name and description.
     pub(crate) header: f32,
@@ -27,7 +27,7 @@ pub(crate) struct TopicFit {
 }
 
 impl TopicFit {
-    /// Returns a score with the same meaning in every directory: 1 is a topic with exactly the name in the question.
+    /// Returns a score from 0 to 1 that has the same meaning in every directory.
     pub(crate) fn score(&self) -> f32 {
         let evident = (self.evidence / FULL_EVIDENCE).min(1.0);
         let score = COVERED * self.covered

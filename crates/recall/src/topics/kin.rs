@@ -14,7 +14,7 @@ pub(crate) const NEAR: f32 = 0.6;
 /// How well a word matches one with a wrong letter, or with an ending that the rules do not strip.
 pub(crate) const MISSPELT: f32 = 0.7;
 
-/// Minimum number of leading letters that words of a family share, and maximum number of other letters at the end.
+/// Number of leading letters that related words must share, and the maximum difference between their lengths.
 const FAMILY_LETTERS: usize = 5;
 const FAMILY_SPREAD: usize = 4;
 /// Minimum length of a word that may be misspelled: shorter ones have too many neighbors that differ in one letter.
@@ -63,7 +63,7 @@ pub(crate) fn neighbours(catalog: &Catalog, term: &str) -> Vec<u32> {
     found
 }
 
-/// Whether one letter is added, missing or different, or two are swapped.
+/// Whether two words differ only in one added, missing or different letter, or in two swapped letters.
 fn is_one_off(left: &[u8], right: &[u8]) -> bool {
     let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
     if long.len() - short.len() > 1 {

@@ -8,7 +8,7 @@ pub const MOST_ROWS: usize = 200;
 pub const MOST_PICKS: usize = 5;
 /// Maximum length of a description, in characters.
 const MOST_DESCRIPTION: usize = 200;
-/// Maximum length of the user's message, in characters. Of a longer one, the beginning and the end are shown.
+/// Maximum length of the user's message, in characters. Only the beginning and the end of a longer message are shown.
 const MOST_QUESTION: usize = 4_000;
 /// The answer if no topic fits.
 const NONE: &str = "none";
@@ -18,7 +18,7 @@ pub struct ManifestRow {
     pub scope: Scope,
     pub name: Name,
     pub kind: Option<MemoryKind>,
-    /// The age in words.
+    /// The topic's age in words.
     pub age: String,
     pub description: String,
 }
@@ -37,7 +37,7 @@ pub struct UnknownTopic {
 }
 
 impl Manifest {
-    /// Keeps the first [`MOST_ROWS`] rows. The most likely must be first.
+    /// Keeps the first [`MOST_ROWS`] rows. The caller must put the most likely topics first.
     pub fn new(mut rows: Vec<ManifestRow>) -> Self {
         rows.truncate(MOST_ROWS);
         Self { rows }
@@ -68,7 +68,7 @@ pub fn question(manifest: &Manifest, said: &str, recent_tools: &[String]) -> Str
     )
 }
 
-/// Returns the rows that an answer names, in its order, at most [`MOST_PICKS`]. Other names are ignored.
+/// Returns the rows that an answer names, in the order of the answer, at most [`MOST_PICKS`]. Other names are ignored.
 pub fn read_pick(answer: &str, manifest: &Manifest) -> Result<Vec<usize>, UnknownTopic> {
     let names = named(answer);
     let mut picks = Vec::new();
@@ -96,7 +96,7 @@ fn key(row: &ManifestRow) -> String {
     format!("{}{}", row.scope.prefix(), plain(row.name.as_str()))
 }
 
-/// Makes one line without characters that could end the list or hide text.
+/// Puts text on one line, without characters that could end the list or hide text.
 fn plain(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();

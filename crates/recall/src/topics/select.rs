@@ -56,9 +56,9 @@ pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
 }
 
 /// Returns the topics that are nearest to an explicit question: first those that [`select`] would pick, then the
-/// others, each best first. `alike` is how similar topics are in meaning, where that is known. It changes the order and
-/// finds topics with other words, but never makes a topic sure. Empty only if no topic shares a word with the question
-/// or is similar.
+/// others, each best first. `alike` is how similar topics are in meaning, where that is known. This similarity affects
+/// the order and adds topics that use other words, but it never makes a pick sure. The result is empty only if no topic
+/// shares a word with the question or is similar to it.
 pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32)]) -> Vec<Pick> {
     let words = words(catalog, ask.question, Reading::Trusting);
     let alike = Alike::new(catalog, alike);
@@ -93,8 +93,8 @@ pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32
     in_order(picks.collect())
 }
 
-/// Whether the words alone answer a question, so that the meaning of the topics need not be compared with it. `picks` are
-/// those of [`nearest`] without meaning.
+/// Whether the words alone answer a question, so that the meaning of the topics need not be compared with it. `picks`
+/// is the result of [`nearest`] without `alike`.
 pub fn is_answered(picks: &[Pick]) -> bool {
     let best = picks.first();
     best.is_some_and(|best| best.certainty == RecallCertainty::Sure && best.why.score >= ANSWERED)
@@ -103,10 +103,10 @@ pub fn is_answered(picks: &[Pick]) -> bool {
 /// How similar topics are to a question in meaning.
 #[derive(Debug, Default)]
 struct Alike {
-    /// By slot, how far the similarity is above the mean of all topics, or above [`ALIKE`] if that is lower. Empty if
-    /// no topic is similar enough.
+    /// By slot, how far the topic's similarity exceeds the mean of all topics or [`ALIKE`], whichever is lower. Empty
+    /// if no topic is similar enough.
     above: HashMap<u32, f32>,
-    /// The slots of those that are similar enough without a common word, the most similar first.
+    /// The slots of all topics that are similar enough, the most similar first.
     most: Vec<u32>,
 }
 
@@ -128,7 +128,7 @@ impl Alike {
         self.most.iter().copied()
     }
 
-    /// Adds the similarity in meaning to a score by words. The result is still from 0 to 1.
+    /// Adds the similarity in meaning to a score that is based on words. The result is between 0 and 1.
     fn joined(&self, by_words: f32, slot: u32) -> f32 {
         if self.above.is_empty() {
             return by_words;
@@ -197,7 +197,7 @@ fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
         && !ask.recent_tools.iter().any(|tool| is_manual_of(topic.manual.as_deref(), tool))
 }
 
-/// Returns topics by how much of the question they cover, the most first, at most [`WIDE_LOOK`].
+/// Returns the topics that cover the most of the question, best first, at most [`WIDE_LOOK`].
 ///
 /// The most informative words are looked up first. Once a topic that matches only the remaining words could no longer
 /// be picked, no more topics are added: the long lists of common words only add to the scores of those already found.
@@ -248,7 +248,8 @@ fn could_fit(share_left: f32, evidence_left: f32) -> bool {
     left.is_enough()
 }
 
-/// Returns topics with a word, and the probability that they are about it; only those in `found` unless `admits`.
+/// Returns the topics that contain a word, each with the probability that it is about the word. If `admits` is false,
+/// topics that are not in `found` may be left out.
 fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
     let mut answers = Vec::new();
     for (number, worth) in &word.terms {

@@ -3,11 +3,12 @@
 //! The constants are few, round numbers. They were validated with other questions, on directories of different kinds.
 
 /// Probabilities that a topic is about a word in its name, its description and its other parts. People choose names and
-/// descriptions so that the topic is found; a body mentions much in passing.
+/// descriptions so that the topic is found; a body mentions many things in passing.
 pub const NAME: f32 = 0.75;
 pub const DESCRIPTION: f32 = 0.7;
-/// A topic's questions are written so that the topic is also found by other words. They weigh less than its
-/// description, so that a topic that is described in the words of a question comes first.
+/// Probability for a word in a topic's questions, which are written so that other words find the topic, too. It is
+/// lower than for a word in the description, so that a topic whose description uses the words of a question comes
+/// first.
 pub const QUESTION: f32 = 0.6;
 pub const HEADING: f32 = 0.45;
 /// Probability for a name from code in the body, which is not mentioned by chance.
@@ -18,7 +19,7 @@ pub const BODY: f32 = 0.6;
 /// Number of mentions in an average body that give half of [`BODY`].
 pub const HALF_MENTIONS: f32 = 1.0;
 /// The share of [`HALF_MENTIONS`] that grows with the length of the body: a word that occurs once in three sentences is
-/// their subject, but not a word that occurs once in ten pages.
+/// their subject, but a word that occurs once in ten pages is not.
 pub const LENGTH_SHARE: f32 = 0.75;
 /// Number of terms in an average body.
 pub const PLAIN_LENGTH: f32 = 150.0;
@@ -33,11 +34,12 @@ pub const COMMON: f32 = 0.35;
 pub const HABITUAL: f32 = 0.6;
 /// Information of a number.
 pub const NUMBER: f32 = 0.4;
-/// Information of a word that occurs in no topic. It may be the subject of the question, or just a phrase.
+/// Information of a word that occurs in no topic. Such a word may be the subject of the question, or just part of a
+/// phrase.
 pub const UNKNOWN: f32 = 0.7;
 
-/// Share of the information of a part of a compound name, if no topic contains the whole name: `filesTouched` is not
-/// the same as the files that a topic mentions.
+/// Share of its information that a part of a compound name keeps if no topic contains the whole name: `filesTouched` is
+/// not the same as the files that a topic mentions.
 pub const PART: f32 = 0.5;
 /// How well related words match an explicit question, if the word itself occurs: topics with the word itself come
 /// first.
@@ -64,10 +66,11 @@ pub const NAMED: f32 = 0.1;
 pub const EVIDENT: f32 = 0.3;
 pub const FULL_EVIDENCE: f32 = 1.5;
 
-/// Minimum score of a topic that is picked. With 0.32, a third of the topics that were shown for real prompts of other
-/// projects had been found by a single word.
+/// Minimum score of a topic that is picked. With a minimum of 0.32, a third of the topics that were shown for real
+/// prompts of other projects had been found by a single word.
 pub const FITS: f32 = 0.45;
-/// Minimum information that a topic must cover, because a question of common words would fit everything.
+/// Minimum information that a topic must cover, because a question made of common words would otherwise fit every
+/// topic.
 pub const EVIDENCE: f32 = 0.25;
 /// Minimum share of the best score that a topic must have to be picked.
 pub const BESIDE_BEST: f32 = 0.5;
@@ -78,13 +81,13 @@ pub const NEAR_COVERED: f32 = 0.5;
 pub const NEAR_TOGETHER: f32 = 0.1;
 pub const NEAR_HEADER: f32 = 0.4;
 
-/// Minimum score by words alone with which a sure first topic makes meaning unnecessary. With half of this value, one question
-/// in other words did not find its topic. With this value, every question did, and two of three questions in the topic's own
-/// words needed no vector.
+/// If the first topic is sure and its score by words alone is at least this, topics are not compared by meaning. With
+/// half of this value, one question that used other words than its topic did not find it. With this value, every
+/// question found its topic, and two of three questions in the topic's own words needed no vector.
 pub const ANSWERED: f32 = 0.4;
 
-/// Weight of the similarity in meaning, as far as it is above the mean of all topics, in the order for an explicit
-/// question. Half and twice this value gave the same results.
+/// Weight of the similarity in meaning when topics are ordered for an explicit question. Only the part above the mean
+/// of all topics counts. Half and twice this value gave the same results.
 pub const NEAR_MEANING: f32 = 2.0;
 /// Minimum similarity of a topic that shares no word with the question: below it, nothing is near.
 pub const ALIKE: f32 = 0.2;

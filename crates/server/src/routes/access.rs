@@ -13,7 +13,7 @@ use crate::problem::HttpFailure;
 use crate::query::Asked;
 use crate::token::TokenError;
 
-/// Prove that this daemon has the token of its home. Requires no token: a client asks this before it sends the token.
+/// Prove that this daemon has the token of its home. Requires no token: a client asks for this before it sends the token.
 #[utoipa::path(
     get, path = "/v1/proof", tag = "daemon", operation_id = "proof_get", security(()),
     params(api::ProofQuery),

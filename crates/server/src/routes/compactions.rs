@@ -46,7 +46,7 @@ pub(crate) async fn undo(
     change.done(|daemon| async move { daemon.sessions.undo(id, compaction).await }).await
 }
 
-/// Make the newest compaction again after it was undone, with the same summary.
+/// Redo the newest compaction after it was undone, with the same summary.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/compactions/{cid}/redo", tag = "compactions", operation_id = "compaction_redo",
     params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), Key),

@@ -49,8 +49,8 @@ pub(crate) async fn events(
     Ok(streamed(&app, events))
 }
 
-/// Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID`
-/// resumes after that event. If too many events were missed, the stream sends a `reset` event: fetch all lists again.
+/// Stream the events of all sessions as server-sent events. The data of each event has a `session_id`. `Last-Event-ID`
+/// resumes after that event. If too many events were missed, the stream sends a `reset` event: then fetch all lists again.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events", operation_id = "event_stream",
     params(("Last-Event-ID" = Option<String>, Header, description = "ID of the last event received")),

@@ -97,7 +97,7 @@ pub(crate) async fn dream(change: Change) -> Reply {
     change.done_as(StatusCode::ACCEPTED, work).await
 }
 
-/// Call the memory tool `memory_20250818` on a project's memory. An error that the model can correct has status 200 and
+/// Call the memory tool `memory_20250818` on a project's memory. An error that the model can correct is answered with 200 and
 /// `is_error`.
 #[utoipa::path(
     post, path = "/v1/memory-tool", tag = "memories", operation_id = "memory_tool_call",

@@ -29,7 +29,7 @@ pub(crate) async fn pause(change: Change) -> Reply {
     change.done(move |daemon| async move { daemon.cx.pause_recording(request).await }).await
 }
 
-/// End the pause of recording, if there is one.
+/// Resume recording and learning, if they are paused.
 #[utoipa::path(
     post, path = "/v1/recording/resume", tag = "daemon", operation_id = "recording_resume",
     params(Key),

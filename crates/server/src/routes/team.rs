@@ -26,8 +26,8 @@ pub(crate) async fn status(
     HttpAnswer::ok(&app.daemon.team.team_status(&asked.project_dir, asked.ask).await?)
 }
 
-/// Choose where the team memory is stored. With a remote, it is a clone, which `sync` keeps up to date. An unreachable
-/// remote is answered with 502.
+/// Choose where the team memory is stored. If it has a remote, it is a clone, which `sync` keeps up to date. If the
+/// remote is unreachable, the answer is 502.
 #[utoipa::path(
     post, path = "/v1/team/init", tag = "team", operation_id = "team_init",
     params(Key),
@@ -40,7 +40,7 @@ pub(crate) async fn init(change: Change) -> Reply {
 }
 
 /// Fetch, merge and push. If both sides changed a topic, both versions are kept. Files that contain a secret are
-/// neither pulled nor pushed. An unreachable remote is answered with 502.
+/// neither pulled nor pushed. If the remote is unreachable, the answer is 502.
 #[utoipa::path(
     post, path = "/v1/team/sync", tag = "team", operation_id = "team_sync",
     params(Key),

@@ -1,7 +1,7 @@
 //! The events of all sessions as one stream.
 //!
-//! An id is `<boot>-all-<number>`, numbered from 1. A ring buffer has the newest events. A reader that missed more gets a
-//! `reset` and reads everything again.
+//! An id is `<boot>-all-<number>`, numbered from 1. A ring buffer holds the newest events. A reader that missed more
+//! than these gets a `reset` and reads everything again.
 
 use std::collections::VecDeque;
 

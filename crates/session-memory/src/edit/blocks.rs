@@ -3,8 +3,8 @@
 
 use super::MAX_EDITS;
 
-/// Returns the edits in a reply, in order, as old and new text, at most [`MAX_EDITS`]. One line ending next to each tag is
-/// removed. An incomplete block is skipped and never extends into the next.
+/// Returns the edits in a reply, in order, as old and new text, at most [`MAX_EDITS`]. One line ending next to each tag
+/// is removed. An incomplete block is skipped and never extends into the next block.
 pub fn text_edits(reply: &str) -> Vec<(String, String)> {
     let blocks = reply.split("<edit>").skip(1).filter_map(block);
     blocks.take(MAX_EDITS).map(|(old, new)| (inner(old), inner(new))).collect()

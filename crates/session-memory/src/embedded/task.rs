@@ -100,7 +100,7 @@ fn finished(words: &[&str]) -> Option<String> {
     (short.chars().filter(|c| c.is_alphanumeric()).count() >= 4).then_some(short)
 }
 
-/// Whether this is a character of Kana, Han or Hangul, in which a word may be one character.
+/// Whether this is a character of Kana, Han or Hangul, scripts in which a word may be one character.
 fn is_unspaced(c: char) -> bool {
     ('\u{3040}'..='\u{d7af}').contains(&c)
 }

@@ -45,7 +45,7 @@ fn is_refusal(failure: &ToolFailure) -> bool {
     failure.error.starts_with("The user doesn't want to proceed")
 }
 
-/// Whether a change solved the failure. If so, it belongs to the learnings.
+/// Whether a change solved the failure. If so, the failure is listed under the learnings.
 fn is_lesson(failure: &ToolFailure) -> bool {
     failure.fixed.is_some() && !failure.edits.is_empty()
 }

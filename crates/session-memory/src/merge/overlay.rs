@@ -24,7 +24,7 @@ pub(super) struct Overlay {
 /// A line of a section, in the order of the file.
 #[derive(Debug)]
 enum KeptLine {
-    /// A row that the daemon wrote, by its key.
+    /// The key of a row that the daemon wrote.
     Row(String),
     /// A line that a person wrote.
     Own(String),
@@ -191,7 +191,7 @@ impl<'a> OverlayReader<'a> {
         }
     }
 
-    /// Returns the rows that are gone, by key and by words, because another strategy uses other keys.
+    /// Returns the rows that a person removed, by key and by words, because another strategy uses other keys.
     fn missing(&self, heading: &str) -> Vec<RowId> {
         let gone = self.keys.iter().filter(|(_, key)| !self.found.contains(*key));
         let mut keys: Vec<String> = gone

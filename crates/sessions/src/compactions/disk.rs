@@ -1,9 +1,9 @@
 //! Files that a compaction reads from disk again: recently used files and the plan. What is not on this machine, such as a
 //! file in a container, is taken from the result that last showed it.
 //!
-//! Files in the project may be read. Outside the project, only files that the session has read or written, files that a client
-//! set, and the plan may be read. Such a file must be a regular file of this user, and no part of its path may be a symbolic
-//! link or hidden, except for Claude Code's plans. Any other file is only named.
+//! Files in the project may be read. Outside the project, only files that the session has read or written, files that a
+//! client set, and the plan may be read. A file outside the project must be a regular file that this user owns, and no
+//! part of its path may be a symbolic link or hidden, except for Claude Code's plans. Any other file is only named.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
@@ -42,10 +42,10 @@ pub(super) struct FilesOnDisk {
 #[derive(Debug, Default)]
 struct WantedPlan {
     path: Option<String>,
-    /// Its text if it is not on disk.
+    /// The plan's text, used if the plan is not on disk.
     text: String,
     approved: Option<bool>,
-    /// The message that shows it.
+    /// The message that shows the plan.
     seq: Option<Seq>,
 }
 
@@ -100,7 +100,7 @@ impl SessionService {
     }
 }
 
-/// A file as a message shows it.
+/// A file's text as a message shows it.
 #[derive(Debug)]
 struct FileSnapshot {
     seq: Seq,
@@ -243,15 +243,16 @@ impl ReadablePlaces {
         read_text(&real).map_or(FileOnDisk::Gone, FileOnDisk::Text)
     }
 
-    /// Whether the project does not exist on this machine. For a file outside of it, whether the two highest directories of
-    /// its path do not exist, such as `/workspace/tidepool`. A directory that was deleted here is lower.
+    /// Whether the project does not exist on this machine. For a file outside the project, whether the two topmost
+    /// directories of its path, such as `/workspace/tidepool`, do not exist: a directory that was deleted on this
+    /// machine is usually deeper.
     fn is_of_another_machine(&self, path: &Path) -> bool {
         let highest: PathBuf = path.components().take(3).collect();
         let place = if path.starts_with(&self.project) { &self.project } else { &highest };
         matches!(place.try_exists(), Ok(false))
     }
 
-    /// Whether a file outside of the project belongs to this user, and no part of its path is hidden.
+    /// Whether a file outside the project belongs to this user, and no part of its path is hidden.
     fn is_open(&self, real: &Path, found: &fs::Metadata) -> bool {
         let is_plan = self.plans.as_ref().is_some_and(|plans| real.starts_with(plans));
         found.uid() == rustix::process::geteuid().as_raw() && (is_plan || !is_hidden(real))

@@ -1,7 +1,7 @@
-//! One compaction: prepare → generate → commit. It changes the session as a whole or not at all.
+//! Makes one compaction: prepare → generate → commit. A compaction changes the session completely or not at all.
 //!
-//! The session is locked to prepare and to commit, but never while a model writes: appends and prompts continue, and new
-//! messages follow the summary. Only one compaction of a session runs at a time.
+//! The session is locked to prepare and to commit, but never while a model writes: appends and prompts continue, and
+//! new messages follow the summary. Only one compaction per session runs at a time.
 
 use std::sync::Arc;
 
@@ -279,8 +279,8 @@ fn overtaken(loaded: &LoadedSession, request: &CompactionRequest) -> Option<Comp
     loaded.last_compaction.clone().filter(|_| !same)
 }
 
-/// Returns the session's thresholds, or those of the smaller window that the provider reported. If it reported no limit,
-/// the window is smaller than the refused prompt of `counted` tokens.
+/// Returns the session's thresholds, or those of the smaller window that the provider reported. If it reported no
+/// limit, the window must be smaller than the refused prompt of `counted` tokens.
 fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thresholds {
     let reported = refused.map(|refused| {
         refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))

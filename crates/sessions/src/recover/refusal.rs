@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Minimum size of an answer that is worth requesting instead of compacting, in tokens.
 const MIN_OUTPUT: u64 = 1_024;
-/// Maximum wait in seconds: no quota lasts longer.
+/// Maximum wait in seconds: no quota period is longer.
 const MAX_SECONDS: f64 = 31.0 * 24.0 * 3_600.0;
 
 /// Reads the provider's error in a request; fails if one of the fields is invalid.
@@ -47,8 +47,8 @@ fn wait(seconds: f64) -> Result<Duration> {
     Err(ServiceError::invalid("retry_after", format!("must be from 0 to {MAX_SECONDS} seconds")))
 }
 
-/// Returns the lower output limit that helps, if any. If the error does not report the prompt's size, its limit applies
-/// to the answer only, however small it is.
+/// Returns a lower output limit that solves the problem, if there is one. If the error does not report the prompt's
+/// size, the limit in it applies to the answer only, however small that limit is.
 pub(super) fn shorter_answer(error: &ModelError, asked: Option<u64>) -> Option<u64> {
     let Figures { input, output, limit, .. } = error.figures;
     let asked = output.or(asked).unwrap_or(u64::MAX);

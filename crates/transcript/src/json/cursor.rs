@@ -1,4 +1,4 @@
-//! Walks JSON in one pass without building a tree. Everything it skips without an error is valid JSON.
+//! Walks JSON in one pass without building a tree. Everything that it skips without an error is valid JSON.
 
 use memchr::{memchr, memchr2};
 use serde::de::IgnoredAny;
@@ -19,11 +19,11 @@ pub enum BadJson {
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     text: &'a [u8],
-    /// In bytes.
+    /// The position, in bytes.
     pub at: usize,
     depth: usize,
     deepest: usize,
-    /// A string contained a surrogate escape, paired or not, since this was last reset.
+    /// Whether a string has contained a surrogate escape, paired or not, since this was last reset.
     pub(crate) met_surrogate: bool,
 }
 

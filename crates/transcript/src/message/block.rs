@@ -44,11 +44,11 @@ impl BlockKind {
 pub struct Block {
     pub json: Bytes,
     pub kind: BlockKind,
-    /// Number of images and documents in it, including those nested in a tool result.
+    /// Number of images and documents in the block, including those nested in a tool result.
     pub media: u16,
-    /// The client marked it as a cache breakpoint; bethink places its own.
+    /// Whether the client marked the block as a cache breakpoint. bethink places its own breakpoints.
     pub has_cache_control: bool,
-    /// If it contains half a surrogate pair: bytes of the same length that a provider accepts.
+    /// If the block contains half a surrogate pair, bytes of the same length that a provider accepts.
     pub mended: Option<Bytes>,
     pub place: TextPlace,
 }
@@ -63,7 +63,7 @@ pub enum TextPlace {
 }
 
 impl Block {
-    /// Makes a block from one of a prompt, to read its text.
+    /// Makes a block from a prompt's block, to read its text.
     pub fn shown(json: Bytes, kind: BlockKind) -> Self {
         let place = TextPlace::of(&json, &kind);
         Self { json, kind, media: 0, has_cache_control: false, mended: None, place }
@@ -133,7 +133,7 @@ pub(super) fn mended(json: &Bytes, at: &Cursor<'_>) -> Option<Bytes> {
     if at.met_surrogate { json::without_lone_surrogates(text_of(json)) } else { None }
 }
 
-/// Members of a block that are read; the content of a tool result is looked into.
+/// Members of a block that are read. The content of a tool result is parsed as well.
 const MEMBERS: [&str; 10] = [
     "type",
     "id",
@@ -175,8 +175,8 @@ impl BlockObject {
         Ok(found)
     }
 
-    /// Finds the text parts of a tool result, and counts images and documents. If a part is not an object, all of
-    /// them are ignored.
+    /// Finds the text parts of a tool result, and counts images and documents. If a part is not an object, all parts
+    /// are ignored.
     fn parts_at(&mut self, start: usize, at: &mut Cursor<'_>) -> Result<(), BadJson> {
         let (mut texts, mut media, mut is_readable) = (Vec::new(), 0_u16, true);
         at.array(|at| {

@@ -16,7 +16,7 @@ use super::{
 /// A message object as it was found in a JSON text, not yet validated.
 #[derive(Debug)]
 pub struct MessageObject<'a> {
-    /// JSON; `None` if it is absent or `null`, as with the others.
+    /// JSON; `None` if it is absent or `null`, as for the other members.
     pub id: Option<&'a str>,
     pub created_at: Option<&'a str>,
     role: Option<&'a str>,
@@ -29,7 +29,7 @@ pub struct MessageObject<'a> {
 }
 
 impl<'a> MessageObject<'a> {
-    /// The object, if `raw` is exactly one.
+    /// The object, if `raw` is exactly one message object.
     pub fn whole(raw: &'a Bytes) -> Result<Self, ParseError> {
         let text = std::str::from_utf8(raw).map_err(|e| {
             ParseError::at("", format!("invalid UTF-8 at byte {}", e.valid_up_to()))

@@ -165,8 +165,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID`
-         *     resumes after that event. If too many events were missed, the stream sends a `reset` event: fetch all lists again.
+         * Stream the events of all sessions as server-sent events. The data of each event has a `session_id`. `Last-Event-ID`
+         *     resumes after that event. If too many events were missed, the stream sends a `reset` event: then fetch all lists again.
          */
         get: operations["event_stream"];
         put?: never;
@@ -259,7 +259,7 @@ export interface paths {
         put?: never;
         /**
          * Allow a project to load an instruction file that is outside the project or looks like a secret. Only people should
-         *     do this; no file of a project can.
+         *     do this; files of the project cannot.
          */
         post: operations["instruction_approve"];
         delete?: never;
@@ -528,7 +528,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call the memory tool `memory_20250818` on a project's memory. An error that the model can correct has status 200 and
+         * Call the memory tool `memory_20250818` on a project's memory. An error that the model can correct is answered with 200 and
          *     `is_error`.
          */
         post: operations["memory_tool_call"];
@@ -579,7 +579,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Prove that this daemon has the token of its home. Requires no token: a client asks this before it sends the token. */
+        /** Prove that this daemon has the token of its home. Requires no token: a client asks for this before it sends the token. */
         get: operations["proof_get"];
         put?: never;
         post?: never;
@@ -721,7 +721,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the pause of recording, if there is one. */
+        /** Resume recording and learning, if they are paused. */
         post: operations["recording_resume"];
         delete?: never;
         options?: never;
@@ -877,7 +877,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make the newest compaction again after it was undone, with the same summary. */
+        /** Redo the newest compaction after it was undone, with the same summary. */
         post: operations["compaction_redo"];
         delete?: never;
         options?: never;
@@ -1124,7 +1124,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what each message of the history is, without its text: who wrote it, which tools it calls, what failed. */
+        /** Get an outline of the history: for each message, who wrote it, which tools it calls, what failed, but not its text. */
         get: operations["message_outline"];
         put?: never;
         post?: never;
@@ -1268,8 +1268,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Choose where the team memory is stored. With a remote, it is a clone, which `sync` keeps up to date. An unreachable
-         *     remote is answered with 502.
+         * Choose where the team memory is stored. If it has a remote, it is a clone, which `sync` keeps up to date. If the
+         *     remote is unreachable, the answer is 502.
          */
         post: operations["team_init"];
         delete?: never;
@@ -1309,7 +1309,7 @@ export interface paths {
         put?: never;
         /**
          * Fetch, merge and push. If both sides changed a topic, both versions are kept. Files that contain a secret are
-         *     neither pulled nor pushed. An unreachable remote is answered with 502.
+         *     neither pulled nor pushed. If the remote is unreachable, the answer is 502.
          */
         post: operations["team_sync"];
         delete?: never;
@@ -4860,8 +4860,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -4890,8 +4890,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -4972,8 +4972,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5141,8 +5141,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5173,8 +5173,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5285,8 +5285,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5317,8 +5317,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5349,8 +5349,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5435,8 +5435,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5498,8 +5498,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5674,8 +5674,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5711,8 +5711,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5842,8 +5842,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5874,8 +5874,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5908,8 +5908,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6019,8 +6019,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6051,8 +6051,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6156,8 +6156,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6212,8 +6212,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6240,8 +6240,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6330,8 +6330,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6420,8 +6420,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6451,8 +6451,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6482,8 +6482,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6670,8 +6670,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6704,8 +6704,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6771,8 +6771,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6857,8 +6857,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6914,8 +6914,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7039,8 +7039,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7131,8 +7131,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7192,8 +7192,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7224,8 +7224,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7256,8 +7256,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key takes effect only once, and
-                 *     gets the answer of the first one
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
                  */
                 "Idempotency-Key"?: string | null;
             };
