@@ -231,7 +231,8 @@ impl KnownTools {
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
             action.failed = true;
         }
-        let is_same = |one: &&mut ToolFailure| one.of_command && one.key == key && one.fixed.is_none();
+        let is_same =
+            |one: &&mut ToolFailure| one.of_command && one.key == key && one.fixed.is_none();
         self.failures.iter_mut().filter(is_same).for_each(|one| one.compare(text, seq));
         self.failures.push(ToolFailure {
             seq,

@@ -22,6 +22,9 @@ const NEXT: f32 = 1.5;
 const SPREAD: f32 = 6.0;
 /// Factor for the rarity of a name among the candidates; other words have a smaller factor. The need for a name is added.
 const NAME: f32 = 1.0;
+/// Maximum number of lines of one edited file. Whoever needs more reads the file: with 10 to 12, a summary answers as many
+/// questions as without a limit, and the whole prompt one more in 208.
+const FILE_LINES: usize = 12;
 
 /// Number of messages after which a passage has lost half of the value that it can lose.
 const HALF_LIFE: f32 = 120.0;
@@ -43,6 +46,13 @@ pub(super) struct PassageGroup {
     /// Whether the passages are from a file that was edited.
     pub(super) is_edited: bool,
     pub(super) passages: Vec<PassageCandidate>,
+}
+
+impl PassageGroup {
+    /// Returns the maximum number of passages to choose.
+    fn most(&self) -> usize {
+        if self.is_edited { FILE_LINES } else { usize::MAX }
+    }
 }
 
 #[derive(Debug)]
@@ -80,6 +90,7 @@ pub(super) fn choose(
     }
     // Bytes chosen of each group.
     let mut taken: Vec<usize> = vec![0; groups.len()];
+    let mut counts: Vec<usize> = vec![0; groups.len()];
     loop {
         let cost = |g: usize, p: usize| {
             let head = if taken[g] > 0 { 3 } else { groups[g].head.len() + 3 };
@@ -89,7 +100,9 @@ pub(super) fn choose(
             let at = |p: usize| groups[g].passages.get(p).is_some_and(|p| p.is_chosen);
             p > 0 && at(p - 1) || at(p + 1)
         };
-        open.retain(|(g, p, found)| cost(*g, *p) <= left && terms.is_new(found));
+        open.retain(|(g, p, found)| {
+            cost(*g, *p) <= left && counts[*g] < groups[*g].most() && terms.is_new(found)
+        });
         let value = |(g, p, terms_of): &(usize, usize, Vec<u32>)| {
             let passage = &groups[*g].passages[*p];
             let next = if is_next(*g, *p) { NEXT } else { 1.0 };
@@ -109,6 +122,7 @@ pub(super) fn choose(
         left -= spent;
         terms.cover(&found);
         taken[g] += spent;
+        counts[g] += 1;
         groups[g].passages[p].is_chosen = true;
     }
     room - left

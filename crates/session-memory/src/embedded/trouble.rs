@@ -54,9 +54,7 @@ fn after(failure: &ToolFailure) -> (String, u32) {
     match (failure.fixed, failure.gone) {
         (Some(fixed), _) => (format!("the same call succeeded in {}", mark(fixed)), 50),
         (None, Some(gone)) => (format!("it was no longer reported in {}", mark(gone)), 100),
-        (None, None) if failure.edits.is_empty() => {
-            ("it has not succeeded since".to_owned(), 250)
-        }
+        (None, None) if failure.edits.is_empty() => ("it has not succeeded since".to_owned(), 250),
         (None, None) => (
             format!(
                 "{} changed since then, but the call still has not succeeded",
