@@ -1,4 +1,4 @@
-//! Gemini CLI: `chats/session-TIME-ID.jsonl`, one record per line; sub-agents are in a directory named after the
+//! Gemini CLI: `chats/session-TIME-ID.jsonl`, one record per line; subagents are in a directory named after the
 //! session's ID.
 //!
 //! Gemini CLI writes a message again when the message's tool calls have ended, and the whole history when it has been

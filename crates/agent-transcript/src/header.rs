@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct ParentTranscript {
     /// The id that the agent gave the parent session.
     pub id: String,
-    /// For a fork, the number of the parent's first record that the fork does not contain. For a sub-agent, this is `None`.
+    /// For a fork, the number of the parent's first record that the fork does not contain. For a subagent, this is `None`.
     pub fork_before: Option<u64>,
 }
 

@@ -92,7 +92,7 @@ pub struct Skills {
     pub skills: Vec<Skill>,
 }
 
-/// A sub-agent of the session.
+/// A subagent of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Agent {
     /// An ID that the client chooses.
@@ -101,7 +101,7 @@ pub struct Agent {
     pub name: String,
     /// `running`, `finished`, `failed`, or another word that the client chooses.
     pub status: String,
-    /// The sub-agent's answer.
+    /// The subagent's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The main conversation has seen the result.
@@ -109,7 +109,7 @@ pub struct Agent {
     pub read: bool,
 }
 
-/// Sub-agents of the session.
+/// Subagents of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Agents {
     pub agents: Vec<Agent>,

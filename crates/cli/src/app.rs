@@ -235,7 +235,7 @@ pub(crate) fn one_of<T>(
     let is_hex = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
     if !part.bytes().all(is_hex) || !part.bytes().any(|byte| byte != b'-') {
         return wrong(format!(
-            "is not the id of a {what}: give an id, or a unique beginning or end of one"
+            "is not the id of a {what}: give an id, or a unique prefix or suffix of one"
         ));
     }
     let mut matching = all.into_iter().filter(|one| is_short_form(part, id(one)));

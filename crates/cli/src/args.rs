@@ -26,7 +26,7 @@ pub(crate) use team::TeamCommand;
 pub(crate) use window::{Compact, Expand};
 
 const AFTER_HELP: &str = "\
-SESSION is an id, a unique beginning or end of one, `last`, which is the
+SESSION is an id, a unique prefix or suffix of one, `last`, which is the
 project's newest session, or `pick`, which lets you choose from a list.
 `bethink COMMAND --help` explains a command and shows an example.
 
@@ -54,7 +54,7 @@ pub(crate) struct Global {
     /// The project's directory [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The session to use: an id, its beginning or end, `last` or `pick` [default: last, if a session is needed]
+    /// The session to use: an id (a unique prefix or suffix is enough), `last` or `pick` [default: last, if a session is needed]
     #[arg(long, global = true, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Do not use a pager ($PAGER, or `less` if it is not set) for long output
@@ -187,7 +187,7 @@ pub(crate) enum CliCommand {
     /// Undo a compaction: the prompt shows the original messages again
     #[command(after_help = "Example: bethink undo")]
     Undo {
-        /// A compaction's id, or the beginning or end of that id [default: the newest compaction]
+        /// A compaction id (a unique prefix or suffix is enough) [default: the newest compaction]
         compaction: Option<String>,
     },
     /// Show the messages behind a summary or a collapsed span
@@ -264,7 +264,7 @@ pub(crate) enum CliCommand {
     /// Write a session as JSONL
     #[command(after_help = "Example: bethink export --output session.jsonl")]
     Export {
-        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id (a unique prefix or suffix is enough), `last` for the newest, or `pick` to choose from a list [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
         /// Write to this file instead of stdout; the file appears only when it is complete

@@ -60,7 +60,7 @@ pub enum StartError {
     Home { path: PathBuf, source: io::Error },
     #[error("could not run {}", path.display())]
     Spawn { path: PathBuf, source: io::Error },
-    #[error("bethinkd stopped at once; its log {} ends with:\n{tail}", log.display())]
+    #[error("bethinkd exited while starting; its log {} ends with:\n{tail}", log.display())]
     Stopped { log: PathBuf, tail: String },
     #[error("bethinkd did not answer within {} s; see its log {}", SERVES_WITHIN.as_secs(), log.display())]
     Late { log: PathBuf },

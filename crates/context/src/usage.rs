@@ -37,7 +37,7 @@ pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     tokens(entry, decisions, |_| true)
 }
 
-/// Returns the tokens of a message in which results are replaced only by `wanted` variants.
+/// Returns the number of tokens of a message if results are replaced only by variants that are `wanted`.
 fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> u64 {
     let shown = entry.blocks().map(|(block, facts)| match &block.kind {
         BlockKind::ToolResult { tool_use_id, .. } => {

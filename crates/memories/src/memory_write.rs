@@ -7,7 +7,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_transcript::SessionId;
 
-/// Maximum size of a topic, in bytes. A model sees at most 4 KiB of a topic.
+/// Maximum size of a topic, in bytes. A recalled topic is cut to 4 KiB.
 pub const MAX_MEMORY_BYTES: u64 = 1 << 20;
 
 pub(crate) fn within_limit(file: &str, text: &str) -> Result<()> {

@@ -230,7 +230,7 @@ impl Strikes {
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
             format!(
-                "the model failed {failed} times in a row for {purpose} in this session, so bethink now calls it for this purpose only on request"
+                "the model failed {failed} times in a row for {purpose}, so bethink no longer calls it for this purpose by itself"
             )
         })
     }

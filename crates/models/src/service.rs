@@ -80,7 +80,7 @@ impl ModelService {
         names.into_iter().find(named).map(str::to_owned)
     }
 
-    /// Returns why a model is not called automatically; `None` if it is called. A person can still request a call.
+    /// Returns why a model is not called automatically; `None` if it is called.
     pub fn model_rests(
         &self,
         session: impl Into<Option<SessionId>>,

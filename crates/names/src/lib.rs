@@ -92,7 +92,7 @@ pub fn last_two_parts(path: &str) -> &str {
     }
 }
 
-/// Returns whether a word may be a name. Words in a single case are prose.
+/// Returns whether a word may be a name. A word of letters in a single case, without a joint, is prose.
 fn may_be_name(classes: u8) -> bool {
     classes & (UNDERSCORE | DOT | JOINT) != 0
         || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)

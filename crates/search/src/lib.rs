@@ -1,6 +1,6 @@
 //! Searches the history of a session or of a whole project.
 //!
-//! Owns when the index is built and which messages a search reads. Terms, ranking and snippets are in `recall`; the store
+//! Decides when the index is built and which messages a search reads. Terms, ranking and snippets are in `recall`; the store
 //! keeps the positions of terms.
 //!
 //! Reading order: [`index`] → [`query`] → [`hit`].

@@ -98,10 +98,8 @@ impl PartialSchema for ProblemType {
             let (status, title) = sort.status_and_title();
             format!("- `{sort}` ({}): {title}.", status.as_u16())
         });
-        let description = format!(
-            "The kind of a problem. The names of kinds never change.\n\n{}",
-            lines.join("\n")
-        );
+        let description =
+            format!("The kind of problem. These names never change.\n\n{}", lines.join("\n"));
         let kinds = ObjectBuilder::new()
             .schema_type(Type::String)
             .enum_values(Some(ProblemSort::ALL.map(|sort| sort.to_string())))

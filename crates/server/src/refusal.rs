@@ -53,7 +53,7 @@ impl Refusals {
     }
 }
 
-/// Returns the answer to a request whose connection is closed for a newer one.
+/// Returns the answer to a request whose connection is closed to make room for a newer connection.
 pub(crate) fn too_many() -> Response {
     let detail = "too many connections; try again in a moment";
     let close = HeaderValue::from_static("close");

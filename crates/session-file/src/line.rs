@@ -79,7 +79,7 @@ pub struct MessageLine {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Thread {
     Main,
-    /// A sub-agent's conversation, which becomes a child session.
+    /// A subagent's conversation, which becomes a child session.
     Sidechain(SidechainKey),
 }
 

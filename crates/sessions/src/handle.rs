@@ -94,7 +94,7 @@ pub struct SessionHandle {
     pub(crate) facts_weight: AtomicUsize,
     pub(crate) cache: Cache,
     pub(crate) last_request: LastRequest,
-    /// Tokens of history when staging of spans was last requested.
+    /// Number of tokens in the history when the staging of spans was last requested.
     pub(crate) staging: AtomicU64,
     /// Held during a compaction, including the wait for a model: only one runs at a time. Taken before the session's
     /// own lock.

@@ -54,7 +54,7 @@ pub enum FactorSource {
 // Costs of `Usage` kinds were fitted to 1,566 turns of 15 recorded sessions (Claude Sonnet 4 to Opus 4.6),
 // with leave-one-out validation: `figures --only tokens FILES…`.
 kinds! {
-    Free "free" Set 0 "A later letter of a word, or a single space. The word's cost includes it.",
+    Free "free" Set 0 "What costs nothing: a letter after the first in a word, a single space, a repeated line break, a later byte of a UTF-8 character.",
     Word "word" Usage 1_070 "A run of lowercase letters that does not follow a capital.",
     Capital "capital" Usage 1_560 "A run of capitals, with the lowercase letters after it.",
     Long "long run" Set 300 "A letter after the first 16 of a run, which is too long to be a word.",

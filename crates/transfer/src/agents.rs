@@ -263,7 +263,7 @@ impl TransferService {
         Ok(self.cx.store().put_client_session(known).await?)
     }
 
-    /// Returns the parent of a sub-agent's session. A parent that has not been imported yet is created without
+    /// Returns the parent of a subagent's session. A parent that has not been imported yet is created without
     /// messages.
     pub(crate) async fn parent_of(
         &self,

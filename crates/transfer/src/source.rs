@@ -66,7 +66,7 @@ impl TranscriptSource {
             }
             let mut found = Vec::new();
             walk(agent, &path, 0, &mut found).map_err(cannot)?;
-            // Sub-agents are in deeper directories, or were started later than their parents.
+            // Subagents are in deeper directories, or were started later than their parents.
             found.sort_by_key(|path| (path.components().count(), path.clone()));
             Ok(found.into_iter().map(|path| Self::file(agent, path)).collect())
         })
@@ -135,7 +135,7 @@ impl TranscriptSource {
                 context.compaction = json_file(&beside(&format!("{id}.compaction.json")));
                 context.facts = json_file(&beside(&format!("{id}.json")));
                 if context.facts.is_null() {
-                    // A sub-agent has its parent's directory, whose name is the parent's id.
+                    // A subagent has its parent's directory, whose name is the parent's id.
                     let parent = self.path.parent().and_then(Path::file_name).unwrap_or_default();
                     context.facts = json_file(&beside(&format!("{}.json", parent.display())));
                 }

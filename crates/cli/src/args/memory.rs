@@ -141,7 +141,7 @@ pub(crate) enum MemoryCommand {
     /// Remove what was learned from one session; `restore` brings it back
     #[command(after_help = "Example: bethink memory forget 3f9c1a2b --dry-run")]
     Forget {
-        /// The session whose memories to remove: a session id, its beginning or end, `last` or `pick`
+        /// Remove what was learned from this session: an id (a unique prefix or suffix is enough), `last` or `pick`
         #[arg(value_name = "SESSION")]
         which: String,
         /// Show what would be removed without removing it
@@ -170,7 +170,7 @@ pub(crate) enum CandidatesCommand {
     /// Drop candidates; they are not offered again
     #[command(after_help = "Example: bethink memory candidates drop 3f9c1a2b")]
     Drop {
-        /// Ids shown by `memory candidates`, or their beginnings or ends
+        /// Ids from `memory candidates`; a unique prefix or suffix is enough
         #[arg(required = true, value_name = "ID")]
         candidates: Vec<String>,
     },
@@ -178,7 +178,7 @@ pub(crate) enum CandidatesCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct KeepCandidates {
-    /// Ids shown by `memory candidates`, or their beginnings or ends
+    /// Ids from `memory candidates`; a unique prefix or suffix is enough
     #[arg(required = true, value_name = "ID")]
     pub(crate) candidates: Vec<String>,
     /// What to remember, in your words [default: the statement itself]

@@ -15,14 +15,14 @@ pub(crate) enum SessionCommand {
     /// Show one session
     #[command(after_help = "Example: bethink session show last")]
     Show {
-        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id (a unique prefix or suffix is enough), `last` for the newest, or `pick` to choose from a list [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
     },
     /// Change a session's title
     #[command(after_help = "Example: bethink session rename last 'the tide job'")]
     Rename {
-        /// A session id, its beginning or end, `last` or `pick`
+        /// A session id (a unique prefix or suffix is enough), `last` for the newest, or `pick` to choose from a list
         #[arg(value_name = "SESSION")]
         which: String,
         /// The new title
@@ -31,7 +31,7 @@ pub(crate) enum SessionCommand {
     /// Add or remove a session's tags
     #[command(after_help = "Example: bethink session tag last release --remove draft")]
     Tag {
-        /// A session id, its beginning or end, `last` or `pick`
+        /// A session id (a unique prefix or suffix is enough), `last` for the newest, or `pick` to choose from a list
         #[arg(value_name = "SESSION")]
         which: String,
         /// Tags to add
@@ -44,7 +44,7 @@ pub(crate) enum SessionCommand {
     /// Continue a session in a new one; the old one does not change
     #[command(after_help = "Example: bethink session fork last --at 120")]
     Fork {
-        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id (a unique prefix or suffix is enough), `last` for the newest, or `pick` to choose from a list [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
         /// Number of the last message that the new session shares with the old one [default: the newest message]
@@ -57,14 +57,14 @@ pub(crate) enum SessionCommand {
     /// Show what you need to continue a session: notes, todos and the last messages
     #[command(alias = "resume", after_help = "Example: bethink session handover last")]
     Handover {
-        /// A session id, its beginning or end, `last` or `pick` [default: --session, else last]
+        /// A session id (a unique prefix or suffix is enough), `last` for the newest, or `pick` to choose from a list [default: --session, else last]
         #[arg(value_name = "SESSION")]
         which: Option<String>,
     },
     /// Delete sessions with all their messages; this cannot be undone
     #[command(after_help = "Example: bethink session rm 3f9c1a2b --yes")]
     Rm {
-        /// Session ids, or their beginnings or ends; `last` is not allowed
+        /// Session ids (unique prefixes or suffixes are enough); `last` is not allowed
         #[arg(required = true, value_name = "SESSION")]
         sessions: Vec<String>,
         /// Delete without asking
@@ -144,7 +144,7 @@ pub(crate) struct Search {
     /// A question, or words to look for
     #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Search the sessions of all projects [default: this project's sessions, or the session given with --session]
+    /// Search the sessions of all projects [default: this project's sessions, if it has any]
     #[arg(long, short, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Show at most this many hits [default: 5 on a terminal, else 10]

@@ -64,10 +64,10 @@ pub(crate) enum TeamCommand {
     /// Approve proposals: add them to the team's memory
     #[command(after_help = "Example: bethink team approve 3f9c1a2b")]
     Approve {
-        /// Ids shown by `team proposals`, or their beginnings or ends
+        /// Ids from `team proposals`; a unique prefix or suffix is enough
         #[arg(required = true, value_name = "ID")]
         proposals: Vec<String>,
-        /// Approve even if the topic has changed since the proposal was made
+        /// Approve even if the team's topic has changed since the proposal was made
         #[arg(long)]
         replace: bool,
         /// Keep the private topic [default: remove it if a person proposed it and it has not changed since]
@@ -79,7 +79,7 @@ pub(crate) enum TeamCommand {
         after_help = "Example: bethink team reject 3f9c1a2b --reason \"obvious from the code\""
     )]
     Reject {
-        /// Ids shown by `team proposals`, or their beginnings or ends
+        /// Ids from `team proposals`; a unique prefix or suffix is enough
         #[arg(required = true, value_name = "ID")]
         proposals: Vec<String>,
         /// The reason, which the team can read

@@ -21,7 +21,7 @@ pub(crate) struct Compact {
 
 #[derive(Debug, Args)]
 pub(crate) struct Expand {
-    /// The id of a compaction or a collapsed span, or the beginning or end of that id [default: the newest compaction]
+    /// The id of a compaction or a collapsed span (a unique prefix or suffix is enough) [default: the newest compaction]
     pub(crate) compaction: Option<String>,
     /// Show only messages that match these words, for example a line of the summary
     #[arg(long, short = 's', value_name = "WORDS")]

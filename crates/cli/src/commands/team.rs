@@ -399,7 +399,7 @@ async fn decide(app: &mut CliApp, named: &[String], decision: &Decision) -> Done
     })?)
 }
 
-/// Finds a proposal by its full id, or a waiting one by the beginning or end of its id.
+/// Finds a proposal by its full id, or a waiting one by a prefix or suffix of its id.
 async fn proposal(client: &Client, project: &str, named: &str) -> Result<Uuid, CliFailure> {
     if let Ok(id) = Uuid::parse_str(named) {
         return Ok(id);

@@ -18,7 +18,7 @@ use super::user_words::is_own;
 /// Maximum size of a quoted passage, in bytes.
 const PASSAGE_BYTES: usize = 420;
 
-/// Weights of passages: the assistant's last statement in a turn, its other statements, a sub-agent's report, the
+/// Weights of passages: the assistant's last statement in a turn, its other statements, a subagent's report, the
 /// summary of an earlier session, and an older message of the user.
 const CONCLUSION: f32 = 1.0;
 const ON_THE_WAY: f32 = 0.55;

@@ -94,7 +94,7 @@ async function remove(session: Session): Promise<void> {
   const children = session.children?.length ?? 0;
   const yes = await ask({
     title: "Delete this session?",
-    text: h("p", null, `“${titleOf(session)}” will be deleted, including its ${count(session.messages, "message")}, notes and todos. ${children > 0 ? `The sessions of its sub-agents (${children}) will be kept. ` : ""}Memories that were learned from the session will be kept. This cannot be undone; export the session first to keep a copy.`),
+    text: h("p", null, `“${titleOf(session)}” will be deleted, including its ${count(session.messages, "message")}, notes and todos. ${children > 0 ? `The sessions of its subagents (${children}) will be kept. ` : ""}Memories that were learned from the session will be kept. This cannot be undone; export the session first to keep a copy.`),
     yes: "Delete session",
     danger: true,
   });

@@ -130,7 +130,7 @@ class Head implements Opened {
       session.model.name,
       " · ",
       time(session.updated_at, true),
-      session.parent && [" · ", h("a", { href: link(["session", session.parent]) }, session.forked_at_seq == null ? "sub-agent of another session" : `forked at message ${session.forked_at_seq}`)],
+      session.parent && [" · ", h("a", { href: link(["session", session.parent]) }, session.forked_at_seq == null ? "subagent of another session" : `forked at message ${session.forked_at_seq}`)],
       session.tags.map((tag) => [" ", badge(tag)]),
     );
   }

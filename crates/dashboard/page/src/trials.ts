@@ -20,7 +20,7 @@ interface Wanted {
 }
 
 const LEVELS: readonly [string, string][] = [
-  ["", "the first level that works"],
+  ["", "automatic"],
   ["embedded", "without a model"],
   ["session_memory", "from the notes"],
   ["full", "by a model"],

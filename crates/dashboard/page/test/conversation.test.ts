@@ -6,7 +6,7 @@ import { EVERYTHING, filesOf, rowOf, rowsOf, sameRows } from "../src/conversatio
 import { Heights } from "../src/heights.ts";
 import { pieceOf } from "../src/minimap.ts";
 import { saved, spentOf } from "../src/session-cost.ts";
-import { childrenAt } from "../src/sub-agents.ts";
+import { childrenAt } from "../src/subagents.ts";
 
 const at = (minute: number, day = 22) => new Date(2026, 10, day, 10, minute).toISOString();
 
@@ -95,7 +95,7 @@ test("tokens of a session, and those that compactions saved", () => {
   assert.equal(saved(messages, [{ ...done, undone_at: at(6) }]), 0);
 });
 
-test("a sub-agent belongs to the call that started it", () => {
+test("a subagent belongs to the call that started it", () => {
   const calls = [2, 8].map((minute, n): OutlineMessage => ({ seq: n + 1, kind: "assistant", created_at: at(minute), calls: [{ id: `t${n}`, tool: "Task" }] }));
   const child = (minute: number) => ({ id: `s${minute}`, created_at: at(minute) }) as Parameters<typeof childrenAt>[1][number];
   const found = childrenAt(calls, [child(9), child(3)]);

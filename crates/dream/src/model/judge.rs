@@ -78,7 +78,7 @@ fn one(
     let folder = name.as_str().split('/').next().unwrap_or_default();
     if bench.scope == Scope::Private && folder.eq_ignore_ascii_case(bethink_memdir::name::TEAM) {
         return Err(
-            "belongs to the team's memory, which consolidating the private memory must not change"
+            "belongs to the team's memory; a consolidation of the private memory must not change it"
                 .to_owned(),
         );
     }

@@ -170,7 +170,8 @@ fn title(messages: &[Message]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_transcript::{MessageMeta, MessageSource, UnixMicros};
+    use bethink_transcript::message::MessageSource;
+    use bethink_transcript::{MessageId, MessageMeta, UnixMicros};
 
     use super::*;
 
@@ -178,8 +179,11 @@ mod tests {
     fn examples_of_the_client_are_no_title() {
         let message = |(role, text): &(&str, &str)| {
             let json = serde_json::json!({ "role": role, "content": text });
-            let meta =
-                MessageMeta { seq: Seq::ZERO, id: "m".parse().unwrap(), created_at: UnixMicros(0) };
+            let meta = MessageMeta {
+                seq: Seq::ZERO,
+                id: MessageId::new("m").unwrap(),
+                created_at: UnixMicros(0),
+            };
             Message::parse(meta, json.to_string().into(), MessageSource::Client).unwrap()
         };
         let mut said = vec![

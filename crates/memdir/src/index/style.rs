@@ -7,7 +7,7 @@ use crate::unseen;
 
 /// The separator between link and description, unless the list has its own.
 pub(super) const DASH: &str = " — ";
-/// Minimum length of a shortened description, in characters; a shorter description is left out.
+/// Minimum room for a description that must be shortened, in characters. With less room, it is left out.
 const LEAST_CHARS: usize = 12;
 
 /// How a list's lines are written.

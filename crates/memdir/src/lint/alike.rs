@@ -20,7 +20,7 @@ pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
     let mut reported = HashSet::new();
     for (at, first) in same_words(known) {
         reported.insert(at);
-        out.push(duplicate(known, at, first, "says nearly the same as"));
+        out.push(duplicate(known, at, first, "says nearly the same thing as"));
     }
     for (at, first) in same_description(known) {
         if reported.insert(at) {

@@ -83,13 +83,13 @@ pub const NEAR_HEADER: f32 = 0.4;
 
 /// If the first topic is sure and its score by words alone is at least this, topics are not compared by meaning. With
 /// half of this value, one question that used other words than its topic did not find it. With this value, every
-/// question found its topic, and two of three questions in the topic's own words needed no vector.
+/// question found its topic, and two thirds of the questions in the topic's own words needed no vector.
 pub const ANSWERED: f32 = 0.4;
 
 /// Weight of the similarity in meaning when topics are ordered for an explicit question. Only the part above the mean
 /// of all topics counts. Half and twice this value gave the same results.
 pub const NEAR_MEANING: f32 = 2.0;
-/// Minimum similarity of a topic that shares no word with the question: below it, nothing is near.
+/// Minimum similarity in meaning. A less similar topic does not count as similar.
 pub const ALIKE: f32 = 0.2;
 
 /// Number of topics that are scored in detail: those that cover the most of the question.

@@ -1359,7 +1359,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A sub-agent of the session. */
+        /** @description A subagent of the session. */
         Agent: {
             /** @description An ID that the client chooses. */
             id: string;
@@ -1367,7 +1367,7 @@ export interface components {
             name?: string;
             /** @description `running`, `finished`, `failed`, or another word that the client chooses. */
             status: string;
-            /** @description The sub-agent's answer. */
+            /** @description The subagent's answer. */
             result?: string | null;
             /** @description The main conversation has seen the result. */
             read?: boolean;
@@ -1398,7 +1398,7 @@ export interface components {
             /** @description Files that could not be read. */
             unread: components["schemas"]["UnreadTranscript"][];
         };
-        /** @description Sub-agents of the session. */
+        /** @description Subagents of the session. */
         Agents: {
             agents: components["schemas"]["Agent"][];
         };
@@ -3410,7 +3410,7 @@ export interface components {
             versions?: components["schemas"]["BothVersions"] | null;
         };
         /**
-         * @description The kind of a problem. The names of kinds never change.
+         * @description The kind of problem. These names never change.
          *
          *     - `invalid_json` (400): The body is not valid JSON.
          *     - `invalid_utf8` (400): The body is not valid UTF-8.

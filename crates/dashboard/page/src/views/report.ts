@@ -81,7 +81,7 @@ function freeing(id: string, found: Compaction | string): Child {
   if (typeof found === "string") return h("p", { class: "faint" }, found);
   const freed = Math.max(0, found.tokens_before - found.tokens_after);
   const names = found.fidelity_detail;
-  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and the prompt would still contain ${whole(names.kept)} of ${count(names.names, "name")} in use (files, functions, errors, IDs). `, h("a", { href: link(["session", id, "compactions"]) }, "Try other sizes and levels"));
+  return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and the prompt would still contain ${whole(names.kept)} of ${count(names.names, "name")} in use (files, functions, errors, IDs). `, h("a", { href: link(["session", id, "compactions"]) }, "Try other ways to summarize"));
 }
 
 interface Cost {

@@ -17,7 +17,7 @@ import { link, replace } from "../route.ts";
 import { type Shown, callRow, dayRow, saidRow } from "../row-view.ts";
 import { hitList } from "../search-box.ts";
 import { openSession } from "../session-head.ts";
-import { childrenAt } from "../sub-agents.ts";
+import { childrenAt } from "../subagents.ts";
 import { type Mark, Track } from "../track.ts";
 import { type Context, aside, empty, later } from "../view.ts";
 

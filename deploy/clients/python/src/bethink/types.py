@@ -19,7 +19,7 @@ else:
 
 
 class Agent(TypedDict):
-    """A sub-agent of the session."""
+    """A subagent of the session."""
 
     id: str
     """An ID that the client chooses."""
@@ -28,7 +28,7 @@ class Agent(TypedDict):
     status: str
     """`running`, `finished`, `failed`, or another word that the client chooses."""
     result: NotRequired[str | None]
-    """The sub-agent's answer."""
+    """The subagent's answer."""
     read: NotRequired[bool]
     """The main conversation has seen the result."""
 
@@ -43,7 +43,7 @@ class AgentSession(TypedDict):
 
 
 class Agents(TypedDict):
-    """Sub-agents of the session."""
+    """Subagents of the session."""
 
     agents: list[Agent]
 
@@ -780,7 +780,7 @@ ProblemType: TypeAlias = Literal[
     'internal',
 ]
 """
-The kind of a problem. The names of kinds never change.
+The kind of problem. These names never change.
 
 - `invalid_json` (400): The body is not valid JSON.
 - `invalid_utf8` (400): The body is not valid UTF-8.

@@ -1,4 +1,4 @@
-// Which tool call started which sub-agent.
+// Which tool call started which subagent.
 
 import type { OutlineMessage, Session } from "./api.ts";
 import { sortOf } from "./tools.ts";
@@ -6,7 +6,7 @@ import { sortOf } from "./tools.ts";
 /** A session is created shortly before or after its call is stored. */
 const SLACK_MS = 5_000;
 
-/** Returns the sub-agents by the ID of the call that started them: the last such call before each one was created. */
+/** Returns the subagents by the ID of the call that started them: the last such call before each one was created. */
 export function childrenAt(messages: readonly OutlineMessage[], children: readonly Session[]): Map<string, Session[]> {
   const starts = messages.flatMap(({ created_at, calls }) => (calls ?? []).filter(({ tool }) => sortOf(tool) === "agent").map(({ id }) => ({ id, at: Date.parse(created_at) })));
   const found = new Map<string, Session[]>();
