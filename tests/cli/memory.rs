@@ -162,7 +162,7 @@ fn what_is_wrong_is_told_and_mended() {
         "warning: MEMORY.md:3 links to gone.md, which does not exist",
         "error: odd.md:4 has a right-to-left override (U+202E)",
         "\"nonsense\" is not a memory type",
-        "error: raw.md is not UTF-8",
+        "error: raw.md has invalid UTF-8",
         "→ run `bethink memory rebuild`",
     ] {
         assert!(told.out.contains(words), "{words}: {}", told.out);
@@ -300,7 +300,7 @@ fn candidates_are_listed_kept_and_dropped() {
     let again = terminal.run(&["memory", "candidates", "keep", &id(0)]);
     assert!(again.code == 1 && again.err.contains("no waiting candidate"), "{again:?}");
     let both = terminal.run(&["memory", "candidates", "keep", "aaaa", "bbbb", "--name", "x"]);
-    assert!(both.code == 2 && both.err.contains("one by one"), "{both:?}");
+    assert!(both.code == 2 && both.err.contains("one at a time"), "{both:?}");
     let all = done(terminal.run(&["memory", "candidates", "--all"]));
     assert!(all.contains("kept") && all.contains("dropped"), "{all}");
     assert!(!done(terminal.run(&["status"])).contains("wait"));

@@ -145,6 +145,8 @@ fn a_lost_race_is_told_and_changes_nothing() {
     assert_ne!(old, etag);
     let problem = put(&daemon, &session, b"mine", Some(&old)).problem();
     assert_eq!((&problem["status"], &problem["type"]), (&json!(412), &json!("stale")));
+    let both = &problem["versions"];
+    assert_eq!((&both["current"], &both["yours"]), (&json!(text), &json!("mine")));
     assert_eq!(show(&daemon, &session).0, text);
     assert_eq!(put(&daemon, &session, b"mine", Some(&etag)).status, 204);
     assert_eq!(put(&daemon, &session, b"mine too", None).status, 204);

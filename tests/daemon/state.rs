@@ -34,6 +34,13 @@ fn todos_are_replaced_whole_and_stand_at_the_tail() {
     assert!(text.contains("rose_bush") && text.contains("lawn_mowed"), "{text}");
     client.post(&format!("/v1/sessions/{session}/compact"), &json!({})).ok();
     assert!(prompt::readable(&context(&daemon, &session)).contains("lawn_mowed"));
+    // An entry without an ID gets one that no other entry has.
+    let more = json!({"todos": [
+        {"id": "2", "content": "mow", "status": "pending"}, {"content": "rake", "status": "pending"},
+        {"content": "dig", "status": "pending"}]});
+    let stored = client.put(&path, &more).ok();
+    let ids = stored["todos"].as_array().unwrap().iter().map(|todo| &todo["id"]);
+    assert_eq!(ids.collect::<Vec<_>>(), ["2", "1", "3"]);
     client.put(&path, &json!({"todos": []})).ok();
     assert_eq!(client.get(&path).ok(), json!({"todos": []}));
 }

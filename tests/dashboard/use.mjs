@@ -138,10 +138,28 @@ await withBrowser(async (browser) => {
     await page.getByRole("button", { name: "Update notes" }).click();
     await page.getByText("The notes are up to date.").waitFor();
     await page.getByText(/Covers the session up to/).waitFor();
+    await page.getByRole("button", { name: "Edit notes" }).click();
+    const area = page.getByRole("textbox", { name: "Text of the notes" });
+    const before = await area.inputValue();
+    await area.fill(before.replace(/\n\n/, "\n\nThe gate squeaks.\n\n"));
+    // The notes change meanwhile: both changes are kept.
+    await api("PUT", `/v1/sessions/${given.session}/notes`, `${before}\nThe hinge is new.\n`, "text/markdown");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText(/The notes changed while you were editing/).waitFor();
+    await page.getByRole("button", { name: "Save the merged text" }).click();
+    await page.locator(".paper", { hasText: "The gate squeaks." }).getByText("The hinge is new.").waitFor();
     await page.getByRole("link", { name: "Todos" }).click();
     await page.getByText("Paint it", { exact: true }).waitFor();
     await api("PUT", `/v1/sessions/${given.session}/todos`, { todos: [{ id: "2", content: "Oil the hinges", status: "pending" }] });
     await page.getByText("Oil the hinges").waitFor();
+    await page.getByRole("button", { name: "to do: Oil the hinges" }).click();
+    await page.getByRole("button", { name: "in progress: Oil the hinges" }).waitFor();
+    await page.getByRole("textbox", { name: "New todo" }).fill("Hang the gate");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: "Remove: Oil the hinges" }).click();
+    await page.getByRole("button", { name: "Remove: Oil the hinges" }).waitFor({ state: "detached" });
+    const { todos } = await api("GET", `/v1/sessions/${given.session}/todos`);
+    assert.deepEqual(todos.map((todo) => [todo.content, todo.status]), [["Hang the gate", "pending"]]);
     await page.getByRole("link", { name: "Window" }).click();
     await page.getByText(/A compaction now would free/).waitFor();
     assert.equal(await page.getByText("Unexpected cache misses").count(), 0, "only what is unusual is shown");

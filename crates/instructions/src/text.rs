@@ -88,6 +88,6 @@ mod tests {
     fn hidden_orders_are_left_out_and_told() {
         let read = text("a\u{200b}b".as_bytes());
         assert_eq!(read.content, "ab");
-        assert!(read.warnings[0].contains("removed (1)"), "{:?}", read.warnings);
+        assert!(read.warnings[0].contains("removed (1 in total)"), "{:?}", read.warnings);
     }
 }

@@ -55,11 +55,17 @@ impl NotesService {
         {
             let _writing = self.inner.writing.lock().await;
             let stored = self.stored_notes_locked(id).await?;
-            let etag = files::etag(&stored.text_or_template(&template));
+            let current = stored.text_or_template(&template);
+            let etag = files::etag(&current);
             if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
                 let detail = "the notes were changed after they were read";
-                return Err(ServiceError::new(ErrorKind::Stale, detail)
-                    .hint("read them again, combine both versions, and write the result"));
+                let both =
+                    api::BothVersions { current: Some(current), etag: Some(etag), yours: Some(text) };
+                return Err(ServiceError {
+                    versions: Some(Box::new(both)),
+                    ..ServiceError::new(ErrorKind::Stale, detail)
+                        .hint("combine both versions, and write again with the new ETag")
+                });
             }
             self.write_notes_file(id, text).await?;
         }

@@ -2,6 +2,8 @@
 //!
 //! Stored as one JSON object in the session's row; each kind is replaced as a whole.
 
+use std::collections::HashSet;
+
 use bethink_api as api;
 use bethink_api::StateKind;
 use bethink_compactor::Breakers;
@@ -136,13 +138,13 @@ impl SessionService {
             )
             .bounded(MAX_TODOS as u64, todos.todos.len() as u64));
         }
-        let mut seen = std::collections::HashSet::new();
+        let mut taken = HashSet::new();
         for (i, todo) in todos.todos.iter().enumerate() {
             if todo.content.trim().is_empty() {
                 let detail = "a todo must not be empty";
                 return Err(ServiceError::invalid(format!("todos[{i}].content"), detail));
             }
-            if !todo.id.is_empty() && !seen.insert(todo.id.as_str()) {
+            if !todo.id.is_empty() && !taken.insert(todo.id.clone()) {
                 let detail = "the id occurs twice in the list";
                 return Err(ServiceError::invalid(format!("todos[{i}].id"), detail));
             }
@@ -150,8 +152,9 @@ impl SessionService {
         let handle = self.handle(id).await?;
         let mut loaded = self.lock(&handle).await?;
         let mut list = todos.todos;
-        for (i, todo) in list.iter_mut().enumerate().filter(|(_, todo)| todo.id.is_empty()) {
-            todo.id = (i + 1).to_string();
+        let mut free = (1..).map(|n: usize| n.to_string()).filter(|id| !taken.contains(id));
+        for todo in list.iter_mut().filter(|todo| todo.id.is_empty()) {
+            todo.id = free.next().unwrap_or_default();
         }
         let after = loaded.session.last_seq;
         let mut state = KeptState::parse(&loaded.session.state);

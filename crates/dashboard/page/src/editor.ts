@@ -1,4 +1,4 @@
-// The editor of a memory's file: text beside its preview, and both changes when the file changed meanwhile.
+// The editor of a Markdown file, such as a memory: text beside its preview, and both changes when the file changed meanwhile.
 
 import { ApiError, type BothVersions } from "./api.ts";
 import { diffView } from "./diff-view.ts";
@@ -10,6 +10,8 @@ import { prose } from "./prose.ts";
 import { failure, later } from "./view.ts";
 
 export interface Editing {
+  /** What is edited: `memory`, or `notes`. */
+  readonly what: string;
   /** Name of the draft. */
   readonly key: string;
   readonly base: string;
@@ -36,7 +38,7 @@ export class Editor {
     const draft: Draft | null = draftOf(editing.key);
     this.#base = draft?.base ?? editing.base;
     this.#etag = draft?.etag ?? editing.etag;
-    this.#area = h("textarea", { class: "editor-text", "aria-label": "Text of the memory", spellcheck: "true", rows: 18 });
+    this.#area = h("textarea", { class: "editor-text", "aria-label": `Text of the ${editing.what}`, spellcheck: "true", rows: 18 });
     this.#area.value = draft?.text ?? editing.base;
     if (draft) this.#note.textContent = "This text has not been saved yet.";
     const draw = later(150, editing.signal, () => this.#draw());
@@ -88,12 +90,13 @@ export class Editor {
     this.#base = theirs;
     this.#etag = etag ?? "";
     this.#keep();
+    const { what } = this.#editing;
     const words =
       current == null
-        ? "The memory was deleted while you were editing it. Save to create it again."
+        ? `The ${what} was deleted while you were editing it. Save to create it again.`
         : conflicts === 0
-          ? "The memory changed while you were editing it. The text below contains both changes. Check it, then save."
-          : "The memory changed while you were editing it, and both changes affect the same lines. The text below contains both versions of these lines, yours last. Remove what is wrong, then save.";
+          ? `The ${what} changed while you were editing. The text below contains both changes. Check it, then save.`
+          : `The ${what} changed while you were editing, and both changes affect the same lines. The text below contains both versions of these lines, yours last. Remove what is wrong, then save.`;
     const side = (title: string, before: string, after: string, use: string) =>
       h("section", null, h("h3", null, title), diffView(before, after), h("button", { type: "button", class: "small", onclick: () => this.#put(after) }, use));
     fill(

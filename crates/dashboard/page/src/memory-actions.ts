@@ -17,7 +17,7 @@ export interface Place {
 const options = ({ project, scope, name }: Place) => ({ path: { scope, name }, query: { project_dir: project } });
 
 /** Returns the tag as `If-Match` expects it: problems contain it without quotes. */
-const quoted = (etag: string) => (etag.startsWith('"') || etag.startsWith("W/") ? etag : `"${etag}"`);
+export const quoted = (etag: string) => (etag.startsWith('"') || etag.startsWith("W/") ? etag : `"${etag}"`);
 
 /** Writes a memory, if it still has this tag. An empty tag means that it must not exist. */
 export function writeMemory(place: Place, text: string, etag: string) {

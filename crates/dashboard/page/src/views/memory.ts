@@ -81,6 +81,7 @@ class OneMemory {
     // Unsaved text can be read even if the memory is gone.
     if (this.#editor || (this.#etag === "" && !draftOf(this.key))) return this.#editor?.focus();
     this.#editor = new Editor({
+      what: "memory",
       key: this.key,
       base: this.#text,
       etag: this.#etag,

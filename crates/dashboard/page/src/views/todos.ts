@@ -1,20 +1,38 @@
-// The agent's todo list.
+// The agent's todo list, which a person can change: an entry's state, new entries, entries that are no longer wanted.
 
 import { type Todo, client } from "../api.ts";
+import { say } from "../dialog.ts";
 import { type Child, h } from "../dom.ts";
 import { openSession } from "../session-head.ts";
-import { type Context, badge, empty, into, later } from "../view.ts";
+import { type Context, badge, empty, into, later, wordsOf } from "../view.ts";
 
-const MARKS: Readonly<Record<Todo["status"], string>> = { pending: "○", in_progress: "◐", completed: "●" };
-const WORDS: Readonly<Record<Todo["status"], string>> = { pending: "to do", in_progress: "in progress", completed: "done" };
+type Status = Todo["status"];
+const MARKS: Readonly<Record<Status, string>> = { pending: "○", in_progress: "◐", completed: "●" };
+const WORDS: Readonly<Record<Status, string>> = { pending: "to do", in_progress: "in progress", completed: "done" };
+const NEXT: Readonly<Record<Status, Status>> = { pending: "in_progress", in_progress: "completed", completed: "pending" };
+
+/** Changes the newest list, which the agent may have changed since it was shown. */
+type Change = (change: (todos: Todo[]) => Todo[]) => Promise<boolean>;
 
 export async function todos(main: HTMLElement, context: Context): Promise<void> {
   const opened = await openSession(main, context, "todos");
   if (!opened) return;
   const place = h("div");
-  opened.body.append(place);
-  const read = () => client.get("/v1/sessions/{id}/todos", { path: { id: opened.id }, signal: context.signal });
-  const draw = () => into(place, context, read, ({ todos }) => show(todos));
+  opened.body.append(place, adding((change) => put(change)));
+  const of = { path: { id: opened.id }, signal: context.signal };
+  const read = () => client.get("/v1/sessions/{id}/todos", of);
+  const put: Change = async (change) => {
+    try {
+      const { todos } = await read();
+      await client.put("/v1/sessions/{id}/todos", { path: { id: opened.id }, body: { todos: change(todos) } });
+    } catch (error) {
+      say(wordsOf(error), true);
+      return false;
+    }
+    await draw();
+    return true;
+  };
+  const draw = () => into(place, context, read, ({ todos }) => show(todos, put));
   await draw();
   const again = later(150, context.signal, () => void draw());
   context.events.listen(context.signal, (event) => {
@@ -22,17 +40,38 @@ export async function todos(main: HTMLElement, context: Context): Promise<void> 
   });
 }
 
-function show(todos: readonly Todo[]): Child {
-  if (todos.length === 0) return empty("No todos.", "The agent's todo list appears here once the agent creates one.");
+function show(todos: readonly Todo[], put: Change): Child {
+  if (todos.length === 0) return empty("No todos.", "The agent's todo list appears here once the agent creates one. You can also begin it.");
   const done = todos.filter((todo) => todo.status === "completed").length;
-  const items = todos.map((todo) =>
-    h(
-      "li",
-      { class: `todo ${todo.status}` },
-      h("span", { class: "todo-mark", role: "img", "aria-label": WORDS[todo.status] }, MARKS[todo.status]),
-      h("span", { dir: "auto" }, todo.content),
-      todo.priority === "high" && badge("high", "bad"),
-    ),
+  return [h("p", { class: "faint sum" }, `${done} of ${todos.length} done`), h("ul", { class: "todos" }, todos.map((todo) => row(todo, put)))];
+}
+
+function row(todo: Todo, put: Change): Child {
+  const next = NEXT[todo.status];
+  const go = () => void put((all) => all.map((one) => (one.id === todo.id ? { ...one, status: next } : one)));
+  const remove = () => void put((all) => all.filter((one) => one.id !== todo.id));
+  const name = `${WORDS[todo.status]}: ${todo.content}`;
+  return h(
+    "li",
+    { class: `todo ${todo.status}` },
+    h("button", { type: "button", class: "todo-mark", "aria-label": name, title: `Mark as ${WORDS[next]}`, onclick: go }, MARKS[todo.status]),
+    h("span", { dir: "auto" }, todo.content),
+    todo.priority === "high" && badge("high", "bad"),
+    h("button", { type: "button", class: "small quiet", "aria-label": `Remove: ${todo.content}`, onclick: remove }, "Remove"),
   );
-  return [h("p", { class: "faint sum" }, `${done} of ${todos.length} done`), h("ul", { class: "todos" }, items)];
+}
+
+/** A field for a new entry. What was typed stays until it is stored. */
+function adding(put: Change): HTMLElement {
+  const field = h("input", { type: "text", "aria-label": "New todo", placeholder: "New todo", dir: "auto" });
+  const form = h("form", { class: "filters" }, field, h("button", { type: "submit" }, "Add"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const content = field.value.trim();
+    if (content === "") return;
+    void put((all) => [...all, { content, status: "pending" } as Todo]).then((stored) => {
+      if (stored) field.value = "";
+    });
+  });
+  return form;
 }
