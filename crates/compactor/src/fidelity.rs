@@ -176,7 +176,7 @@ fn reason(pressure: Pressure) -> String {
         }
     } else if fixed * 3 > auto {
         format!(
-            "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto}"
+            "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto} tokens"
         )
     } else {
         format!("the summary ({summary} tokens) does not contain all names in use")

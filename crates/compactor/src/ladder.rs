@@ -107,7 +107,7 @@ pub enum CompactionFailure {
     #[error("{NOTHING}")]
     Nothing,
     #[error(
-        "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto}, so compacting cannot free enough"
+        "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto} tokens, so a compaction cannot free enough tokens"
     )]
     NoRoom { fixed: u64, auto: u64 },
     #[error("every attempt was rejected: {}", .0.join("; "))]
@@ -305,7 +305,9 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
     let tail = if kept_from > last {
         "no other messages are left out.".to_owned()
     } else if in_short {
-        format!("messages {kept_from} to {last} follow the summary; the older ones are shortened.")
+        format!(
+            "messages {kept_from} to {last} follow the summary; the older of these are shortened."
+        )
     } else {
         format!("messages {kept_from} to {last} follow the summary unchanged.")
     };

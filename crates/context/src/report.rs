@@ -122,7 +122,7 @@ fn notices(state: &SessionState) -> Vec<String> {
     let busy = (busy > 1).then(|| format!("{busy} todos are in progress at the same time"));
     let (reported, configured) = (state.thresholds.window, state.model.context_window);
     let smaller = (reported < configured).then(|| {
-        format!("the provider accepts only {reported} tokens, but the context_window of the session's model is set to {configured}; correct it")
+        format!("the provider accepts only {reported} tokens, but the context_window of the session's model is set to {configured}; lower this setting")
     });
     busy.into_iter().chain(smaller).collect()
 }

@@ -37,7 +37,7 @@ impl NotesInstruction {
         }
         if !names.contains(&NOTES) {
             return Err(OutlineFault(format!(
-                "{{{{{NOTES}}}}} is missing; without the notes a model cannot update them"
+                "{{{{{NOTES}}}}} is missing; without this variable, the model does not see the notes"
             )));
         }
         Ok(Self(text.to_owned()))

@@ -29,7 +29,7 @@ pub fn instruction(what: &FullInstruction<'_>) -> String {
     if let Some(tokens) = what.summary_tokens {
         // English has about three words to four tokens; names and code have fewer.
         text.push_str(&format!(
-            "- The summary has room for {tokens} tokens, about {} words. Anything longer is cut.\n",
+            "- The summary may have at most {tokens} tokens, about {} words. The rest is cut off.\n",
             tokens / 3 * 2
         ));
     }
@@ -41,7 +41,7 @@ pub fn instruction(what: &FullInstruction<'_>) -> String {
     text.push_str(&format!("\n{CLOSING}"));
     if let Some(focus) = what.focus.and_then(|focus| bounded(&plain(focus))) {
         text.push_str(&format!(
-            "\nThe user asked for this summary. Above all else, keep this:\n<focus>\n{focus}\n</focus>\n"
+            "\nThe user asked for this summary. Above all, keep everything about this focus:\n<focus>\n{focus}\n</focus>\n"
         ));
     }
     text

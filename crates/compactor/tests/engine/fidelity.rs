@@ -86,7 +86,7 @@ fn a_falling_fidelity_is_told_with_its_reason() {
     let full = told(0.5, None, None, Pressure { fixed: 9_000, ..roomy }).unwrap();
     assert!(
         full.contains(
-            "the system prompt and the tools take 9000 tokens, and compaction starts at 20000"
+            "the system prompt and the tools take 9000 tokens, and compaction starts at 20000 tokens"
         ),
         "{full}"
     );

@@ -190,7 +190,7 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     let asked = bench.pages().get(kept).map(|page| page.header.questions.clone());
     let asked = asked.unwrap_or_default();
     for question in from.header.questions.iter().filter(|one| !asked.contains(one)) {
-        bench.dropped(goes.file(), question, "a question that the topic answered");
+        bench.dropped(goes.file(), question, "a question that the merged topic answered");
     }
 }
 

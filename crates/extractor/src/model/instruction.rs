@@ -42,7 +42,7 @@ impl ExtractionInstruction<'_> {
         };
         let team = if *proposals {
             format!(
-                " Put what the whole team should know in {dir}/team/: each topic there is a proposal, which a person approves or rejects."
+                " Write topics that the whole team should know to {dir}/team/: each topic there is a proposal, which a person approves or rejects."
             )
         } else {
             String::new()

@@ -70,7 +70,7 @@ pub(crate) fn described() -> Tool {
         "memory",
         "Memory files",
         Effect::Replaces,
-        "The project's memory as files under /memories: view, create, edit, delete, rename. Earlier \
+        "View, create, edit, delete or rename the files of the project's memory under /memories. Earlier \
          content is kept as versions. /memories/team is read-only.",
     )
 }

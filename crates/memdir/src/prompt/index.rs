@@ -37,7 +37,7 @@ about`. Write full dates: \"today\" means nothing next week.
 - project: decisions and their reasons, plans, dates, who does what, unless a file already says so
 - reference: where to find something outside the project
 
-Do not save what the code, its files or git already show, what instruction files say, what only the current task \
+Do not save what the code, other files or git already show, what instruction files say, what only the current task \
 needs, or secrets."
     )
 }

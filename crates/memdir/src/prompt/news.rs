@@ -28,7 +28,7 @@ pub fn index_news(before: &[String; 3], now: &[String; 3]) -> Option<String> {
     }
     let rows = rows.join("\n");
     Some(format!(
-        "<system-reminder>\nThe memory index has changed since the system prompt showed it:\n{rows}\n</system-reminder>"
+        "<system-reminder>\nThe memory index has changed since it was added to the system prompt:\n{rows}\n</system-reminder>"
     ))
 }
 

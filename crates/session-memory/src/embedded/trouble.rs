@@ -53,8 +53,10 @@ fn is_lesson(failure: &ToolFailure) -> bool {
 fn after(failure: &ToolFailure) -> (String, u32) {
     match (failure.fixed, failure.gone) {
         (Some(fixed), _) => (format!("the same call succeeded in {}", mark(fixed)), 50),
-        (None, Some(gone)) => (format!("it was no longer reported in {}", mark(gone)), 100),
-        (None, None) if failure.edits.is_empty() => ("it has not succeeded since".to_owned(), 250),
+        (None, Some(gone)) => (format!("the error was no longer reported in {}", mark(gone)), 100),
+        (None, None) if failure.edits.is_empty() => {
+            ("the call has not succeeded since".to_owned(), 250)
+        }
         (None, None) => (
             format!(
                 "{} changed since then, but the call still has not succeeded",

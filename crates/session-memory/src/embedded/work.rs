@@ -75,10 +75,10 @@ fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
     let answered = said.filter(|said| said.seq > asked.seq && said.seq > acted);
     let text = match (answered, facts.next_todo()) {
         _ if asked.is_interruption() && asked.seq > acted => {
-            format!("Next: the user interrupted in {}; wait for the user", mark(asked.seq))
+            format!("Next: wait for the user, who interrupted in {}", mark(asked.seq))
         }
         (Some(said), None) => format!(
-            "Next: no task is open; the assistant answered in {}; wait for the user",
+            "Next: wait for the user; there are no open tasks, and the assistant answered in {}",
             mark(said.seq)
         ),
         (_, Some(todo)) => format!("Next: continue with “{}”", clip(&todo.content, STEP_BYTES)),
@@ -163,7 +163,7 @@ fn tools(page: &NotesContext<'_>) -> Option<NotesRow> {
     const TOOLS: usize = 12;
     let used = page.facts.tools.most_used().into_iter().take(TOOLS);
     let named: Vec<String> = used.map(|(name, tool)| format!("{name} {}×", tool.calls)).collect();
-    let text = format!("Tools in use: {}", named.join(", "));
+    let text = format!("Tools used: {}", named.join(", "));
     (!named.is_empty()).then(|| NotesRow::item("tools", &text, 120))
 }
 
