@@ -54,7 +54,7 @@ pub(crate) struct Global {
     /// The project's directory [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The session to use: an id (a unique prefix or suffix is enough), `last` or `pick` [default: last, if a session is needed]
+    /// The session to use: an id (a unique prefix or suffix is enough), `last`, or `pick` to choose from a list [default: last, if a session is needed]
     #[arg(long, global = true, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Do not use a pager ($PAGER, or `less` if it is not set) for long output

@@ -125,10 +125,10 @@ pub(crate) struct HistoryArgs {
     /// Show only the message with this number, in full
     #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
     pub(crate) message: Option<u64>,
-    /// Show bytes A to B of the message's text, counted from 0 and excluding B, at most 40,000 bytes
+    /// Show bytes A to B of the message's text, counted from 0, without byte B; at most 40,000 bytes
     #[arg(long, value_name = "A..B", requires = "message", conflicts_with = "lines")]
     pub(crate) bytes: Option<String>,
-    /// Show lines A to B of the message's text, counted from 1, at most 40,000 bytes
+    /// Show lines A to B of the message's text, counted from 1; at most 40,000 bytes
     #[arg(long = "line-range", value_name = "A..B", requires = "message")]
     pub(crate) lines: Option<String>,
     /// Show only the tool call with this ID, or its result, whichever the message contains

@@ -266,7 +266,7 @@ fn moved(app: &CliApp) -> Option<DoctorFinding> {
     let note = app.places.home.moved_note();
     let found = std::fs::read_to_string(&note).ok()?;
     let todo = format!(
-        "agents that use the gateway still send their requests to that program: run `bethink install AGENT --gateway` \
+        "agents that use the gateway still send their requests to the old port: run `bethink install AGENT --gateway` \
          for each agent, and in other clients set the addresses that `bethink gateway` prints; then delete {}",
         note.display()
     );
