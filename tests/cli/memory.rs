@@ -232,7 +232,7 @@ fn memories_are_searched_exported_and_imported() {
         assert_eq!(read(&bob, "copy"), read(&ada, "out"), "{file}");
     }
     let again = done(bob.run(&["memory", "import", &tar]));
-    assert!(again.contains("imported 0 topics; 2 already there"), "{again}");
+    assert!(again.contains("imported 0 topics; 2 already present"), "{again}");
 
     let key = format!("ghp_{}", "q8Zt2LmXp0VrKt5Wb3NcJ7yHd4Fs6GaEu1Bo");
     let export = format!(

@@ -239,7 +239,7 @@ pub(crate) enum CliCommand {
     /// Show bethink's own model calls and what they cost
     #[command(after_help = "Example: bethink usage --since 1w")]
     Usage {
-        /// Show only calls since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)
+        /// Show only calls since a date (2026-11-20) or time (2026-11-20T09:00:00Z), or newer than an age (90min, 3h, 2d, 1w)
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
     },

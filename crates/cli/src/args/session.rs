@@ -159,10 +159,10 @@ pub(crate) struct Search {
     /// Show only tool calls that involve this file or directory, and their results
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
-    /// Show only messages since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)
+    /// Show only messages since a date (2026-11-20) or time (2026-11-20T09:00:00Z), or newer than an age (90min, 3h, 2d, 1w)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Show only messages before this date, time or age, in the same format as for --since
+    /// Show only messages before a date or time, or older than an age, in the same formats as for --since
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
     /// Rebuild the session's search index from its history
