@@ -318,7 +318,7 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
                 "`daemon.json` names process {}, which does not answer: the daemon is hanging or did not stop cleanly",
                 file.pid
             ),
-            "nothing is lost; if this process is a hanging `bethinkd`, end it; then run `bethink up`; `bethink logs` shows what happened",
+            "nothing is lost: if this process is a hanging `bethinkd`, end it, then run `bethink up`; `bethink logs` shows what happened",
         ));
     }
     for (name, path, size) in files(app.places.home.path()) {
