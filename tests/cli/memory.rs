@@ -232,7 +232,7 @@ fn memories_are_searched_exported_and_imported() {
         assert_eq!(read(&bob, "copy"), read(&ada, "out"), "{file}");
     }
     let again = done(bob.run(&["memory", "import", &tar]));
-    assert!(again.contains("imported 0 topics; 2 already there"), "{again}");
+    assert!(again.contains("imported 0 topics; 2 already present"), "{again}");
 
     let key = format!("ghp_{}", "q8Zt2LmXp0VrKt5Wb3NcJ7yHd4Fs6GaEu1Bo");
     let export = format!(
@@ -245,7 +245,10 @@ fn memories_are_searched_exported_and_imported() {
     assert!(told.contains("refused") && !told.contains(&key), "{told}");
     std::fs::write(bob.path().join("other.json"), "{}").unwrap();
     let refused = bob.run(&["memory", "import", "other.json"]);
-    assert!(refused.code == 1 && refused.err.contains("not a claude-mem export"), "{refused:?}");
+    assert!(
+        refused.code == 1 && refused.err.contains("neither a claude-mem export"),
+        "{refused:?}"
+    );
     std::fs::write(bob.path().join("cut.tar"), &std::fs::read(&tar).unwrap()[..700]).unwrap();
     let cut = bob.run(&["memory", "import", "cut.tar"]);
     assert!(cut.code == 1 && cut.err.contains("is truncated after 1 complete file"), "{cut:?}");

@@ -42,7 +42,7 @@ await withBrowser(async (browser) => {
   });
 
   await task("see why something is recalled", async (act) => {
-    await act(page.getByRole("link", { name: "Try recalling it by its name" }).click());
+    await act(page.getByRole("link", { name: "Try recalling it by name" }).click());
     await page.getByText(/Matches .*fence/).waitFor();
   });
 

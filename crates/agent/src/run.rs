@@ -213,7 +213,7 @@ fn refused(budget: &str, request: &ModelRequest, fork: &Fork<'_>) -> ModelError 
     let needs = request.prompt.tokens();
     let allowed = &fork.budget;
     let message = format!(
-        "the {budget} budget does not allow the call, which needs 1 turn and about {needs} tokens; turns allowed in total: {}, tokens: {}",
+        "the {budget} budget does not allow the call, which needs 1 turn and about {needs} tokens; at most {} turns and {} tokens are allowed in total",
         allowed.turns, allowed.tokens
     );
     ModelError::new(ErrorClass::Forbidden, message)

@@ -253,7 +253,7 @@ pub struct ContextReport {
     pub tokens: u64,
     pub parts: PartTokens,
     pub thresholds: Thresholds,
-    /// Tokens left until a compaction is due.
+    /// Number of tokens left until a compaction is due.
     pub remaining: u64,
     /// Tokens as a percentage of the effective window.
     pub percent: f64,

@@ -91,7 +91,7 @@ pub struct UnreadTranscript {
 /// A line of a session file that is stored but is not part of the conversation.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SkippedLine {
-    /// Line number, from 1.
+    /// Line number, counted from 1.
     pub line: u64,
     /// Why it is not part of the conversation.
     pub reason: String,

@@ -31,7 +31,7 @@ pub struct ContextLevel {
     /// Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt.
     pub tokens: u64,
     pub level: FillLevel,
-    /// Tokens left until a compaction is due.
+    /// Number of tokens left until a compaction is due.
     pub remaining: u64,
 }
 

@@ -134,14 +134,14 @@ pub struct UsageSums {
     /// Input tokens that were not in a cache.
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Tokens read from a cache.
+    /// Number of tokens read from a cache.
     pub cache_read_tokens: u64,
-    /// Tokens written to a cache.
+    /// Number of tokens written to a cache.
     pub cache_write_tokens: u64,
     /// Cost of the calls whose model has a known price; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Calls to models without a known price.
+    /// Number of calls to models without a known price.
     pub unpriced: u64,
 }
 

@@ -243,7 +243,9 @@ pub(crate) fn one_of<T>(
         (Some(one), None) => Ok(one),
         (Some(a), Some(b)) => {
             let (a, b) = (id(&a), id(&b));
-            wrong(format!("matches more than one {what}, such as {a} and {b}; give more of the id"))
+            wrong(format!(
+                "matches more than one {what}, such as {a} and {b}; give more characters"
+            ))
         }
         _ => Err(CliFailure::new(format!("no {what} has an id that begins or ends with {part:?}"))),
     }

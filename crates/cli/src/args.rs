@@ -54,7 +54,7 @@ pub(crate) struct Global {
     /// The project's directory [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
-    /// The session to use: an id (a unique prefix or suffix is enough), `last` or `pick` [default: last, if a session is needed]
+    /// The session to use: an id (a unique prefix or suffix is enough), `last`, or `pick` to choose from a list [default: last, if a session is needed]
     #[arg(long, global = true, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Do not use a pager ($PAGER, or `less` if it is not set) for long output
@@ -239,7 +239,7 @@ pub(crate) enum CliCommand {
     /// Show bethink's own model calls and what they cost
     #[command(after_help = "Example: bethink usage --since 1w")]
     Usage {
-        /// Show only calls since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)
+        /// Show only calls since a date (2026-11-20) or time (2026-11-20T09:00:00Z), or newer than an age (90min, 3h, 2d, 1w)
         #[arg(long, value_name = "WHEN")]
         since: Option<String>,
     },

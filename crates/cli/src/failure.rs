@@ -15,7 +15,7 @@ const WRONG_USE: u8 = 2;
 const UNREACHABLE: u8 = 3;
 
 /// What to do if another program answers at the daemon's address.
-pub(crate) const ANOTHER_PROGRAM: &str = "check BETHINK_URL if it is set; if that program may know the token, run `bethink token rotate`";
+pub(crate) const ANOTHER_PROGRAM: &str = "check BETHINK_URL if it is set; if the program at that address may know the token, run `bethink token rotate`";
 
 /// The result of a command, whose output has already been printed.
 pub(crate) type Done = Result<(), CliFailure>;

@@ -76,7 +76,7 @@ impl Installation {
             Self::Pipx => "pipx",
             Self::Pip => "pip",
             Self::Cargo => "cargo",
-            Self::Clone => "a build in a clone",
+            Self::Clone => "a clone of the repository",
             Self::Debian => "a Debian package",
             Self::Homebrew => "Homebrew",
             Self::Nix => "Nix",

@@ -55,7 +55,7 @@ impl DailyCheck {
         if let Err(error) = self.check().await {
             tracing::warn!(
                 %error,
-                "could not check the database; trying again at the next start, or when a message is stored after 24 hours"
+                "could not check the database; trying again at the next start, or when the first message after 24 hours is stored"
             );
         }
     }

@@ -67,7 +67,7 @@ impl Daemon {
         let damage = self.inner.store.damage().or(recovered).map(str::to_owned);
         let fault = self.inner.store.fault().map(|fault| {
             format!(
-                "could not write to bethink's home directory: {fault}; reading works, and writing resumes by itself \
+                "could not write to bethink's home directory: {fault}; reads still work, and writes will work again \
                  when this is fixed"
             )
         });

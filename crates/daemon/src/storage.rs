@@ -55,7 +55,7 @@ impl Daemon {
                 }
             }
             if is_told {
-                tracing::info!("bethink's home directory can be written again");
+                tracing::info!("bethink's home directory is writable again");
             }
             self.cx.jobs().wake();
             self.hooks.drain_spool();

@@ -14,17 +14,17 @@ pub const FEATURES: usize = 12;
 /// The meaning of each weight, in order.
 pub const FEATURE_NAMES: [&str; FEATURES] = [
     "constant",
-    "messages since the last mention (logarithm)",
-    "mentions (logarithm)",
-    "mentions (slow decay)",
-    "mentions (fast decay)",
+    "number of messages since the last mention (logarithm)",
+    "number of mentions (logarithm)",
+    "number of mentions (slow decay)",
+    "number of mentions (fast decay)",
     "mentioned by the user",
     "a file that was edited",
     "a file that was only read",
     "mentioned only in tool results",
     "a flag",
-    "mentioned in an open failure, an open item or the newest messages",
-    "share of its words that occur in names currently in use",
+    "mentioned in an unresolved failure, an open todo or the newest messages",
+    "share of the name's words that also occur in recently used names",
 ];
 
 /// Features with fixed weights, by index. A free fit prefers the newest names, but the messages kept after a compaction

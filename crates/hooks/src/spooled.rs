@@ -98,7 +98,7 @@ impl HookService {
         let spool = self.inner.spool.clone();
         let done = tokio::task::spawn_blocking(move || work(&spool)).await;
         done.map_err(ServiceError::internal)?.map_err(|error| {
-            let error = ServiceError::of_file("could not use the spool of hook events", &error);
+            let error = ServiceError::of_file("could not use the spool for hook events", &error);
             self.cx.storage().suspect(&error);
             error
         })

@@ -30,11 +30,11 @@ pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
     let warnings = [
         (chars > MANY_CHARS).then(|| {
             format!(
-                "{chars} characters: models follow instructions less closely in files of more than {MANY_CHARS}"
+                "{chars} characters: models follow instructions less closely in files with more than {MANY_CHARS} characters"
             )
         }),
         (lines > MANY_LINES).then(|| {
-            format!("{lines} lines: models follow instructions less closely in files of more than {MANY_LINES}")
+            format!("{lines} lines: models follow instructions less closely in files with more than {MANY_LINES} lines")
         }),
         unclosed.then(|| "a comment (<!--) is never closed, so it was kept".to_owned()),
         (hidden > 0).then(|| {

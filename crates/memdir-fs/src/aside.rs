@@ -89,7 +89,7 @@ impl MemoryRoot {
     /// Returns the file's content if the caller does not have it. If the caller has it, removes the file and returns `None`.
     fn look(&self, aside: Aside) -> Option<RescuedFile> {
         let looked = self.looked(&aside).inspect_err(|error| {
-            tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove a displaced file");
+            tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove the old copy of a replaced file");
         });
         let content = looked.ok()??;
         let (file, folders, name) = (aside.file.clone(), aside.folders.clone(), aside.name.clone());

@@ -12,7 +12,7 @@ use crate::limits::{MOST_BYTES, MOST_ENTRIES};
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     #[error(
-        "{path:?} is a symbolic link, and only a memory directory that is named in the settings may be one: name the link's target in the settings, or replace the link with a directory"
+        "{path:?} is a symbolic link, which is allowed only for a memory directory that is named in the settings: name the link's target in the settings, or replace the link with a directory"
     )]
     Linked { path: PathBuf },
     #[error("{path:?} is not a directory")]
@@ -76,7 +76,9 @@ pub enum UnusableReason {
     Name(BadName),
     #[error("could not be read: {0}")]
     Unreadable(String),
-    #[error("kept changing while bethink was writing it; what another program wrote is in {0}")]
+    #[error(
+        "kept changing while bethink was writing it; the text that another program wrote is in {0}"
+    )]
     Contended(String),
 }
 

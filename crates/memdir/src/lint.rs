@@ -27,7 +27,6 @@ pub fn lint(directory: &Directory<'_>) -> Vec<MemoryFinding> {
 }
 
 fn strange(file: &StrangeFile<'_>) -> MemoryFinding {
-    let help =
-        "fix the file, or move it out of the directory; until you fix it, it is not recalled";
+    let help = "fix the file, or move it out of the directory; until then, it is not recalled";
     finding(Severity::Error, "unreadable", file.path, file.why, help)
 }

@@ -48,7 +48,7 @@ pub(crate) enum UnknownExport {
     #[error("it is not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
     #[error(
-        "it is not a claude-mem export (which has `observations`) or a mem0 export (which has a `results` or `memories` \
+        "it is neither a claude-mem export (which has `observations`) nor a mem0 export (which has a `results` or `memories` \
          list whose entries each have a `memory` field)"
     )]
     Unknown,

@@ -126,7 +126,7 @@ impl Forwarder {
         let origin = target.map(|url| url.origin().ascii_serialization());
         let origin = origin.unwrap_or_else(|| "an unknown address".to_owned());
         let what = format!(
-            "the server redirects to {origin}, and redirects are never followed; correct the provider's URL in the settings"
+            "the server redirects to {origin}, but bethink never follows redirects; correct the provider's URL in the settings"
         );
         ProviderTrouble::Detected(ErrorClass::Forbidden, what)
     }

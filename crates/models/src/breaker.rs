@@ -230,7 +230,7 @@ impl Strikes {
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
             format!(
-                "the model failed {failed} times in a row for {purpose}, so bethink no longer calls it for this purpose by itself"
+                "the model failed {failed} times in a row for {purpose}, so bethink no longer calls it automatically for this purpose"
             )
         })
     }

@@ -171,7 +171,7 @@ impl SessionService {
             let error = ServiceError::invalid("model.context_window", too_small.to_string())
                 .bounded(limit, model.context_window);
             match model.context_window < MIN_WINDOW {
-                true => error.hint("up to half of a window is reserved for output; the rest must have room for a summary and one turn"),
+                true => error.hint("up to half of the context window is reserved for output; the rest must have room for a summary and one turn"),
                 false => error,
             }
         })

@@ -123,7 +123,7 @@ impl SessionService {
             return Err(ServiceError::not_found(format!("compaction {compaction} not found")));
         };
         if undone.undone_at.is_none() {
-            let detail = "the compaction was not undone";
+            let detail = "only a compaction that was undone can be redone";
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         if all.last().is_some_and(|newest| newest.id != compaction) {

@@ -30,7 +30,7 @@ impl SessionService {
         })?;
         let tokens = counted.ok_or_else(|| {
             conflict("the provider does not count tokens")
-                .hint("use the context report: its estimates are corrected from the usage that providers report")
+                .hint("use the context report: its estimates are corrected to match the usage that providers report")
         })?;
         Ok(api::PromptCount { tokens, estimated, model: name })
     }

@@ -148,7 +148,9 @@ impl SessionService {
     /// order.
     pub fn connect(&self, contributors: Vec<Arc<dyn Contributor>>, listeners: Vec<Listener>) {
         if self.inner.contributors.set(contributors).is_err() {
-            tracing::error!("contributors were connected twice; keeping the first ones");
+            tracing::error!(
+                "the services that add to prompts were connected twice; keeping the first ones"
+            );
         }
         listeners.into_iter().for_each(|listener| self.listen(listener));
     }

@@ -155,7 +155,7 @@ fn relative(row: &Row) -> StoreResult<Relative> {
 fn beginning(row: &Row) -> StoreResult<(u64, u128)> {
     let mark = <[u8; 16]>::try_from(row.get::<Vec<u8>>("mark")?);
     let mark = mark.map_err(|_| {
-        unreadable("a mark in the `lineage` table does not have 16 bytes".to_owned())
+        unreadable("a `mark` in the `lineage` table is not 16 bytes long".to_owned())
     })?;
     Ok((row.get::<i64>("scope")?.cast_unsigned(), u128::from_be_bytes(mark)))
 }

@@ -44,7 +44,7 @@ impl RecordingStore for SqliteStore {
             let mark: String = row.get("mark")?;
             u128::from_str_radix(&mark, 16).map_err(|_| {
                 unreadable(
-                    "a mark in the `unrecorded_marks` table does not have 32 hexadecimal digits"
+                    "a `mark` in the `unrecorded_marks` table does not consist of 32 hexadecimal digits"
                         .to_owned(),
                 )
             })

@@ -218,7 +218,7 @@ fn judge(log: &WalHeader, frames: Vec<Frame>) -> WalVerdict {
         1 => "1 frame cannot be repaired".to_owned(),
         lost => format!("{lost} frames cannot be repaired"),
     };
-    let reason = format!("{place} fails its checksum; {rest}");
+    let reason = format!("{place} does not match its checksum; {rest}");
     WalVerdict::Damaged(DamagedWal { reason, big_endian: log.is_big_endian(), frames, used })
 }
 

@@ -87,7 +87,7 @@ impl TransferService {
                 read_at = begun;
                 let place = TranscriptPlace { read_at, ..place.clone() };
                 if let Err(error) = self.cx.store().put_transcript_place(place).await {
-                    tracing::warn!(reason = %error, "could not store when transcripts were read");
+                    tracing::warn!(reason = %error, "could not store when an agent's transcripts were last read");
                 }
             }
             changed.bell.notified().await;

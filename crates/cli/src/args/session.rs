@@ -125,10 +125,10 @@ pub(crate) struct HistoryArgs {
     /// Show only the message with this number, in full
     #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
     pub(crate) message: Option<u64>,
-    /// Show bytes A to B of the message's text, counted from 0 and excluding B, at most 40,000 bytes
+    /// Show bytes A to B of the message's text, counted from 0, without byte B; at most 40,000 bytes
     #[arg(long, value_name = "A..B", requires = "message", conflicts_with = "lines")]
     pub(crate) bytes: Option<String>,
-    /// Show lines A to B of the message's text, counted from 1, at most 40,000 bytes
+    /// Show lines A to B of the message's text, counted from 1; at most 40,000 bytes
     #[arg(long = "line-range", value_name = "A..B", requires = "message")]
     pub(crate) lines: Option<String>,
     /// Show only the tool call with this ID, or its result, whichever the message contains
@@ -159,10 +159,10 @@ pub(crate) struct Search {
     /// Show only tool calls that involve this file or directory, and their results
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
-    /// Show only messages since a date (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)
+    /// Show only messages since a date (2026-11-20) or time (2026-11-20T09:00:00Z), or newer than an age (90min, 3h, 2d, 1w)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// Show only messages before this date, time or age, in the same format as for --since
+    /// Show only messages before a date or time, or older than an age, in the same formats as for --since
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
     /// Rebuild the session's search index from its history

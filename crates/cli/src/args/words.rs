@@ -4,7 +4,7 @@ use bethink_api::parse_word;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 
-/// Parses a word that must be in `all`, the JSON names of the values of `T`.
+/// Parses a word that must be one of `all`, the JSON names of `T`'s values.
 pub(super) fn words<T>(
     all: impl IntoIterator<Item = &'static str>,
 ) -> impl TypedValueParser<Value = T>

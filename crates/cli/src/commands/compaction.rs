@@ -27,7 +27,7 @@ pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
     let compaction = made(app, &client, session.id, &request).await?;
     show(app, &compaction, &session)?;
     let hint =
-        "`bethink undo` undoes the compaction, `bethink expand` shows the summarized messages";
+        "`bethink undo` undoes the compaction; `bethink expand` shows the summarized messages";
     Ok(app.screen.hint(hint)?)
 }
 

@@ -266,7 +266,7 @@ fn moved(app: &CliApp) -> Option<DoctorFinding> {
     let note = app.places.home.moved_note();
     let found = std::fs::read_to_string(&note).ok()?;
     let todo = format!(
-        "agents that use the gateway still send their requests to that program: run `bethink install AGENT --gateway` \
+        "agents that use the gateway still send their requests to the old port: run `bethink install AGENT --gateway` \
          for each agent, and in other clients set the addresses that `bethink gateway` prints; then delete {}",
         note.display()
     );
@@ -318,7 +318,7 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
                 "`daemon.json` names process {}, which does not answer: the daemon is hanging or did not stop cleanly",
                 file.pid
             ),
-            "nothing is lost; if this process is a hanging `bethinkd`, end it; then run `bethink up`; `bethink logs` shows what happened",
+            "nothing is lost: if this process is a hanging `bethinkd`, end it, then run `bethink up`; `bethink logs` shows what happened",
         ));
     }
     for (name, path, size) in files(app.places.home.path()) {

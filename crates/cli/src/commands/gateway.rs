@@ -22,7 +22,7 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
     screen.line(format!("export GOOGLE_GEMINI_BASE_URL={}", addresses.gemini))?;
     if is_project {
-        screen.hint("If an agent that uses these URLs does not report its working directory, its sessions belong to this directory's project.")?;
+        screen.hint("If an agent uses these URLs but does not report its working directory, its sessions are assigned to this directory's project.")?;
     }
     let notes = [
         "A client's own API key is passed on to the provider. If a client sends no key, bethink sends the one that is configured in [gateway], if any.",

@@ -153,8 +153,9 @@ fn found(
     let mut lines =
         vec![StyledText::new().dim("  $ ").plain(format!("bethink search \"{question}\""))];
     let Some(hit) = hit else {
-        lines
-            .push(StyledText::from("  ").put(Tone::Warn, "found nothing from before the boundary"));
+        lines.push(
+            StyledText::from("  ").put(Tone::Warn, "found no messages from before the boundary"),
+        );
         return fitted(lines, look);
     };
     let place = match boundary {

@@ -152,7 +152,8 @@ fn around(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     });
     let topic = memory.versions.iter().chain([&memory.name]).min_by_key(|name| name.len());
     let versions = topic.filter(|_| !memory.versions.is_empty()).map(|topic| {
-        let told = format!("has another version; run `bethink team resolve {topic}` to see both");
+        let told =
+            format!("has conflicting versions; run `bethink team resolve {topic}` to see them");
         StyledText::from(INDENT).put(Tone::Warn, told)
     });
     links.chain(versions).map(|line| line.fitted(width)).collect()

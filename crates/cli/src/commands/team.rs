@@ -99,8 +99,8 @@ async fn status(app: &mut CliApp) -> Done {
     if status.kind == api::TeamMemoryKind::None {
         screen.line("this project has no team memory")?;
         return Ok(screen.note(
-            "to create one, run `bethink team init --remote URL` to share it through git, or \
-             `bethink team init --dir DIR` to share it through a folder",
+            "to create one that is shared through git, run `bethink team init --remote URL`; \
+             to share it through a folder, run `bethink team init --dir DIR`",
         )?);
     }
     let kind = if status.kind == api::TeamMemoryKind::Folder { " (a folder)" } else { "" };
@@ -368,7 +368,7 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         screen.gap()?;
     }
     Ok(screen.note(
-        "`bethink team approve ID` approves a proposal, `bethink team reject ID` rejects it",
+        "`bethink team approve ID` approves a proposal; `bethink team reject ID` rejects it",
     )?)
 }
 

@@ -20,7 +20,7 @@ async fn rotate(app: &mut CliApp) -> Done {
     for next in [
         "hooks, `bethink mcp` and the editor extensions use the new token automatically",
         "run `bethink install AGENT --gateway` again for each agent that you installed with --gateway",
-        "in other clients of the gateway, set the new addresses, which `bethink gateway` prints",
+        "in other gateway clients, set the new addresses, which `bethink gateway` prints",
         "an open dashboard is logged out; run `bethink dashboard` to open it again",
     ] {
         screen.hint(next)?;

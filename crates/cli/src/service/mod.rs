@@ -19,7 +19,7 @@ const KEPT: [&str; 2] = ["BETHINK_HOME", "BETHINK_CONFIG"];
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum SupervisorError {
-    #[error("could not find the directory for the service: HOME is not set")]
+    #[error("could not find the directory for the service file: HOME is not set")]
     NoHome,
     #[error(
         "{what} {value:?} has a control character or is not UTF-8, so a service file cannot contain it"

@@ -62,7 +62,7 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     }
     if header.description.is_none() {
         let (rule, what) = ("no-description", "has no description");
-        let help = "add a one-line `description:` to the front matter, saying when the topic matters: \
+        let help = "add to the front matter a one-line `description:` that says when the topic is relevant: \
                     recall uses it to choose topics";
         out.push(finding(Severity::Warning, rule, name.file(), what, help));
     }

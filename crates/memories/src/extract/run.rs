@@ -273,7 +273,7 @@ fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
 fn reason(why: DropReason) -> &'static str {
     match why {
         DropReason::Known => "already known",
-        DropReason::Refused => "a person removed or rejected it before",
+        DropReason::Refused => "a person has already removed or rejected it",
         DropReason::Replaced => "the user said something else later",
         DropReason::TooMany => "this extraction had already written its maximum number of topics",
         DropReason::Gate(No::Secret) => "it contains a secret",
@@ -281,7 +281,7 @@ fn reason(why: DropReason) -> &'static str {
         DropReason::Gate(No::TooLong) => "it is too long",
         DropReason::Gate(No::Question) => "it is a question",
         DropReason::Gate(No::Hedged) => "it is a guess or a suggestion",
-        DropReason::Gate(No::OfTheMoment) => "it applies only for the moment",
+        DropReason::Gate(No::OfTheMoment) => "it applies only temporarily",
         DropReason::Gate(No::Reported) => "it reports what someone else said",
     }
 }

@@ -126,7 +126,7 @@ async fn what_a_person_took_out_is_not_learnt_again() {
     let done = extract(&memories, id).await;
     assert_eq!(
         (done.memories.len(), done.dropped[0].reason.as_str()),
-        (0, "a person removed or rejected it before")
+        (0, "a person has already removed or rejected it")
     );
     // The person deletes the file in an editor, without the daemon.
     let other = "Never push to main without asking.";
@@ -139,7 +139,7 @@ async fn what_a_person_took_out_is_not_learnt_again() {
     let done = extract(&memories, next).await;
     assert_eq!(
         (done.memories.len(), done.dropped[0].reason.as_str()),
-        (0, "a person removed or rejected it before")
+        (0, "a person has already removed or rejected it")
     );
     // A user who asks to remember the statement has changed their mind.
     say(&memories, next, &[json!("Remember: use pnpm for installs."), json!("Yes.")]).await;

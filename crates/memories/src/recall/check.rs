@@ -160,7 +160,7 @@ fn replay(project: &MemoryProject, prompts: &[String], check: &mut api::RecallCh
             question: found.iter().take(1).map(|(prompt, _)| shown(prompt)).collect(),
             instead: Vec::new(),
             reason: format!(
-                "{} of {} past prompts would have been given this topic{words}",
+                "{} of {} past prompts would have received this topic{words}",
                 found.len(),
                 prompts.len()
             ),

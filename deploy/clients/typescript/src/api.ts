@@ -1807,7 +1807,7 @@ export interface components {
             level: components["schemas"]["FillLevel"];
             /**
              * Format: int64
-             * @description Tokens left until a compaction is due.
+             * @description Number of tokens left until a compaction is due.
              */
             remaining: number;
             /**
@@ -1827,7 +1827,7 @@ export interface components {
             level: components["schemas"]["FillLevel"];
             /**
              * Format: int64
-             * @description Tokens left until a compaction is due.
+             * @description Number of tokens left until a compaction is due.
              */
             remaining: number;
         };
@@ -1842,7 +1842,7 @@ export interface components {
             thresholds: components["schemas"]["Thresholds"];
             /**
              * Format: int64
-             * @description Tokens left until a compaction is due.
+             * @description Number of tokens left until a compaction is due.
              */
             remaining: number;
             /**
@@ -2164,7 +2164,7 @@ export interface components {
         ForgetAskedEventData: {
             outcome: components["schemas"]["ForgetEventOutcome"];
             by: components["schemas"]["MemoryAuthor"];
-            /** @description What the user asked to forget. */
+            /** @description What the user asked bethink to forget. */
             words: string;
             /** @description What to do. */
             hint: string;
@@ -2406,7 +2406,7 @@ export interface components {
              *     the prompt until the next compaction.
              */
             touched?: boolean;
-            /** @description The file that imports it. */
+            /** @description The file that imports this one. */
             imported_by?: string | null;
             /** @description The path patterns of a rule. */
             paths?: string[];
@@ -2690,7 +2690,7 @@ export interface components {
             file: string;
             /**
              * Format: int64
-             * @description Line number, from 1.
+             * @description Line number, counted from 1.
              */
             line?: number | null;
             /** @description What is wrong. */
@@ -3011,12 +3011,12 @@ export interface components {
         ModelAnswered: {
             /**
              * Format: int64
-             * @description Tokens that the model wrote.
+             * @description Number of tokens that the model wrote.
              */
             output_tokens: number;
             /**
              * Format: int64
-             * @description Tokens read from a cache.
+             * @description Number of tokens read from a cache.
              */
             cache_read_tokens: number;
             /**
@@ -3100,7 +3100,7 @@ export interface components {
             message: string;
             /**
              * Format: int32
-             * @description Number of the attempt, from 1.
+             * @description Number of the attempt, counted from 1.
              */
             attempt: number;
             /**
@@ -4098,14 +4098,14 @@ export interface components {
             harmless?: boolean;
             /** @description `POST /v1/instructions/approve` can allow the file. */
             approve?: boolean;
-            /** @description The file that imports it. */
+            /** @description The file that imports this one. */
             imported_by?: string | null;
         };
         /** @description A line of a session file that is stored but is not part of the conversation. */
         SkippedLine: {
             /**
              * Format: int64
-             * @description Line number, from 1.
+             * @description Line number, counted from 1.
              */
             line: number;
             /** @description Why it is not part of the conversation. */
@@ -4425,17 +4425,17 @@ export interface components {
             input_tokens: number;
             /**
              * Format: int64
-             * @description Tokens that the model wrote.
+             * @description Number of tokens that the model wrote.
              */
             output_tokens: number;
             /**
              * Format: int64
-             * @description Tokens read from a cache.
+             * @description Number of tokens read from a cache.
              */
             cache_read_tokens: number;
             /**
              * Format: int64
-             * @description Tokens written to a cache.
+             * @description Number of tokens written to a cache.
              */
             cache_write_tokens: number;
             /**
@@ -4445,7 +4445,7 @@ export interface components {
             cost_usd?: number | null;
             /**
              * Format: int64
-             * @description Calls to models without a known price.
+             * @description Number of calls to models without a known price.
              */
             unpriced: number;
         };
@@ -4470,7 +4470,7 @@ export interface components {
             cost_usd: number;
             /**
              * Format: int64
-             * @description Calls to models without a known price.
+             * @description Number of calls to models without a known price.
              */
             unpriced: number;
             /**

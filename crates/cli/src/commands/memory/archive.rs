@@ -180,7 +180,7 @@ async fn import_files(app: &mut CliApp, client: &Client, mut files: Files, of: &
     let told = json!({ "imported": added, "same": same, "left": left });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let count = plural(added.len() as u64, "topic", "topics");
-    let same = if same > 0 { format!("; {same} already there") } else { String::new() };
+    let same = if same > 0 { format!("; {same} already present") } else { String::new() };
     screen.line(format!("imported {count}{same}"))?;
     for why in left {
         screen.flowing(StyledText::new().put(Tone::Warn, "skipped ").plain(why), 8)?;

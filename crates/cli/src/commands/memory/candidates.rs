@@ -39,7 +39,7 @@ async fn list(app: &mut CliApp, client: &Client, all: bool) -> Done {
         screen.hint(format!("{gone} removed, because too many were waiting"))?;
     }
     Ok(screen.note(
-        "`bethink memory candidates keep ID` saves a candidate as a memory, `bethink memory candidates drop ID` drops it",
+        "`bethink memory candidates keep ID` saves a candidate as a memory; `bethink memory candidates drop ID` drops it",
     )?)
 }
 

@@ -62,7 +62,7 @@ function table(usage: Usage, apart: boolean): Child {
   const total = h("tr", { class: "total" }, h("th", { scope: "row", colspan: apart ? 3 : 2 }, "Total"), sums(usage.totals), h("td"));
   return [
     h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Model calls" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head.map((name) => h("th", { scope: "col", class: figures.has(name) ? "number" : null }, name)))), h("tbody", null, rows), h("tfoot", null, total))),
-    usage.more && h("p", { class: "faint" }, "Not all rows are shown. The totals include all of them."),
+    usage.more && h("p", { class: "faint" }, "Some rows are not shown, but the totals include them."),
     usage.totals.unpriced > 0 && h("p", { class: "faint" }, `The cost does not include ${count(usage.totals.unpriced, "call")} to models without a known price.`),
   ];
 }

@@ -84,7 +84,7 @@ async function showUse(one: Recalled, all: readonly Recalled[], place: HTMLEleme
   const others = all.filter((other) => other !== one && other.session.id === one.session.id && other.name !== one.name);
   const used = await usedIn(one, await Promise.all(others.map((other) => textOf(other, signal))), signal);
   if (used === null) place.textContent = "No answer yet.";
-  else if (used.length === 0) place.textContent = "No sign that this memory was used: the answers soon after it contain no name that only this memory has.";
+  else if (used.length === 0) place.textContent = "No sign that this memory was used: the answers that followed contain no name that occurs only in this memory.";
   else fill(place, badge("used", "good"), " The answers contain ", used.map((word, n) => [n > 0 && ", ", h("code", null, word)]));
 }
 

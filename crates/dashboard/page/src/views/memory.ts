@@ -129,7 +129,7 @@ class OneMemory {
       found.length === 0
         ? h("p", { class: "faint" }, `Not recalled in the project's newest ${count(searched, "session")}.`)
         : h("ul", { class: "plain" }, found.map((one) => h("li", null, h("a", { href: link(["session", one.session.id], { seq: one.seq }) }, titleOf(one.session)), " ", time(one.at, true)))),
-      h("p", null, h("a", { href: link(["recall"], { project: this.#project, q: this.#name.replace(/[-_/]+/g, " ") }) }, "Try recalling it by its name")),
+      h("p", null, h("a", { href: link(["recall"], { project: this.#project, q: this.#name.replace(/[-_/]+/g, " ") }) }, "Try recalling it by name")),
     ]);
   }
 

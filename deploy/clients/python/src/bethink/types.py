@@ -1198,14 +1198,14 @@ class SkippedInstruction(TypedDict):
     approve: NotRequired[bool]
     """`POST /v1/instructions/approve` can allow the file."""
     imported_by: NotRequired[str | None]
-    """The file that imports it."""
+    """The file that imports this one."""
 
 
 class SkippedLine(TypedDict):
     """A line of a session file that is stored but is not part of the conversation."""
 
     line: int
-    """Line number, from 1."""
+    """Line number, counted from 1."""
     reason: str
     """Why it is not part of the conversation."""
 
@@ -1444,15 +1444,15 @@ class UsageSums(TypedDict):
     input_tokens: int
     """Input tokens that were not in a cache."""
     output_tokens: int
-    """Tokens that the model wrote."""
+    """Number of tokens that the model wrote."""
     cache_read_tokens: int
-    """Tokens read from a cache."""
+    """Number of tokens read from a cache."""
     cache_write_tokens: int
-    """Tokens written to a cache."""
+    """Number of tokens written to a cache."""
     cost_usd: NotRequired[float | None]
     """Cost of the calls whose model has a known price; absent if there are none."""
     unpriced: int
-    """Calls to models without a known price."""
+    """Number of calls to models without a known price."""
 
 
 class UsageToday(TypedDict):
@@ -1467,7 +1467,7 @@ class UsageToday(TypedDict):
     cost_usd: float
     """Cost so far."""
     unpriced: int
-    """Calls to models without a known price."""
+    """Number of calls to models without a known price."""
     daily_tokens: NotRequired[int | None]
     """The daily token limit."""
     daily_cost_usd: NotRequired[float | None]
@@ -1621,7 +1621,7 @@ class ContextEventData(TypedDict):
     """Number of tokens."""
     level: FillLevel
     remaining: int
-    """Tokens left until a compaction is due."""
+    """Number of tokens left until a compaction is due."""
     window: int
     """Size of the context window in tokens."""
     parts: PartTokens
@@ -1634,7 +1634,7 @@ class ContextLevel(TypedDict):
     """Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt."""
     level: FillLevel
     remaining: int
-    """Tokens left until a compaction is due."""
+    """Number of tokens left until a compaction is due."""
 
 
 class ContextReport(TypedDict):
@@ -1645,7 +1645,7 @@ class ContextReport(TypedDict):
     parts: PartTokens
     thresholds: Thresholds
     remaining: int
-    """Tokens left until a compaction is due."""
+    """Number of tokens left until a compaction is due."""
     percent: float
     """Tokens as a percentage of the effective window."""
     messages: int
@@ -1808,7 +1808,7 @@ class ForgetAskedEventData(TypedDict):
     outcome: ForgetEventOutcome
     by: MemoryAuthor
     words: str
-    """What the user asked to forget."""
+    """What the user asked bethink to forget."""
     hint: str
     """What to do."""
 
@@ -1886,7 +1886,7 @@ class InstructionFile(TypedDict):
     the prompt until the next compaction.
     """
     imported_by: NotRequired[str | None]
-    """The file that imports it."""
+    """The file that imports this one."""
     paths: NotRequired[list[str]]
     """The path patterns of a rule."""
     bytes: int
@@ -2035,7 +2035,7 @@ class MemoryFinding(TypedDict):
     file: str
     """Path in the directory."""
     line: NotRequired[int | None]
-    """Line number, from 1."""
+    """Line number, counted from 1."""
     what: str
     """What is wrong."""
     help: str
@@ -2166,9 +2166,9 @@ class ModelAnswered(TypedDict):
     """The model has answered."""
 
     output_tokens: int
-    """Tokens that the model wrote."""
+    """Number of tokens that the model wrote."""
     cache_read_tokens: int
-    """Tokens read from a cache."""
+    """Number of tokens read from a cache."""
     ms: int
     """Duration in milliseconds."""
     step: Literal['answered']
