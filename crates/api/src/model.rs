@@ -129,19 +129,19 @@ pub struct UsageRow {
 pub struct UsageSums {
     /// Number of calls.
     pub calls: u64,
-    /// Calls that failed.
+    /// Number of calls that failed.
     pub failed: u64,
-    /// Input tokens that were not in a cache.
+    /// Number of input tokens that were not in a cache.
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Tokens read from a cache.
+    /// Number of tokens read from a cache.
     pub cache_read_tokens: u64,
-    /// Tokens written to a cache.
+    /// Number of tokens written to a cache.
     pub cache_write_tokens: u64,
     /// Cost of the calls whose model has a known price; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Calls to models without a known price.
+    /// Number of calls to models without a known price.
     pub unpriced: u64,
 }
 
@@ -151,7 +151,7 @@ pub struct UsageToday {
     /// The date, such as `2026-01-31`.
     pub day: String,
     pub calls: u64,
-    /// Input and output tokens, cached or not.
+    /// Number of input and output tokens, cached or not.
     pub tokens: u64,
     /// Cost so far.
     pub cost_usd: f64,
