@@ -1,4 +1,4 @@
-//! The agents whose transcripts bethink can read, and where these are stored.
+//! The agents whose transcripts bethink can read, and where the transcripts are stored.
 
 use std::path::{Path, PathBuf};
 
@@ -77,8 +77,8 @@ impl TranscriptAgent {
         }
     }
 
-    /// Returns the directory that contains the agent's sessions, or the database. `person` is the user's home directory, and
-    /// `variable` returns the value of an environment variable.
+    /// Returns the path of the directory or database that contains the agent's sessions. `person` is the user's home
+    /// directory, and `variable` returns the value of an environment variable.
     pub fn place(self, person: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> PathBuf {
         let own =
             |name: &str, default: &str| variable(name).unwrap_or_else(|| person.join(default));

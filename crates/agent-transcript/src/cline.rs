@@ -1,5 +1,5 @@
-//! Cline: `ID.messages.json`, with `ID.json` and `ID.compaction.json` next to it. The messages are almost in the format of
-//! the Messages API.
+//! Cline's transcripts: `ID.messages.json`, with `ID.json` and `ID.compaction.json` in the same directory. The messages are
+//! almost in the format of the Messages API.
 
 use serde_json::{Value, json};
 

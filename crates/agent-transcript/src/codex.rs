@@ -1,4 +1,5 @@
-//! Codex: `rollout-TIME-ID.jsonl`, one record per line. The file of a fork does not repeat the records in its parent's file.
+//! Codex's transcripts: `rollout-TIME-ID.jsonl`, one record per line. The file of a fork does not repeat the records in its
+//! parent's file.
 
 use serde_json::{Value, json};
 
@@ -13,10 +14,11 @@ const EXIT: &str = "Process exited with code ";
 
 #[derive(Debug)]
 pub(crate) struct Rollout {
-    /// The ID that follows the thread's ID in the file name, if the session continues its own thread from an earlier point.
+    /// The second ID in the file name, after the thread's ID. The file name has one if the session continues its own thread
+    /// from an earlier point.
     continuation: Option<String>,
     model: Option<String>,
-    /// Size of the last prompt and its answer, in tokens.
+    /// Total size of the last prompt and its answer, in tokens.
     tokens: u64,
     /// Id of the first message of the current answer.
     answer: Option<String>,

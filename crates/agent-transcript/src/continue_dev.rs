@@ -1,6 +1,7 @@
-//! Continue: `ID.json` with the whole session, and `sessions.json` with a list of all sessions.
+//! Continue's transcripts: `ID.json` with the whole session, and `sessions.json` with a list of all sessions.
 //!
-//! Messages have no IDs and no times, and a compaction removes earlier ones, so they are identified by their content.
+//! Messages have neither IDs nor times, and a compaction removes earlier messages. Messages are therefore identified by their
+//! content.
 
 use std::collections::HashMap;
 
@@ -115,7 +116,7 @@ fn content(content: &Value) -> Vec<Value> {
     list(content, "").iter().filter_map(block).collect()
 }
 
-/// Returns the result of a tool call; `None` while the call runs.
+/// Returns the result of a tool call; `None` while the call is running.
 fn result(state: &Value) -> Option<Value> {
     let status = string(state, "/status");
     if !matches!(status, "done" | "errored" | "canceled") {

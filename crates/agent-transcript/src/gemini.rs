@@ -1,8 +1,8 @@
-//! Gemini CLI: `chats/session-TIME-ID.jsonl`, one record per line; subagents are in a directory named after the
+//! Gemini CLI's transcripts: `chats/session-TIME-ID.jsonl`, one record per line; subagents are in a directory named after the
 //! session's ID.
 //!
-//! Gemini CLI writes a message again when the message's tool calls have ended, and the whole history when it has been
-//! compacted or the session is resumed.
+//! Gemini CLI writes a message again when the message's tool calls have ended. It writes the whole history again after a
+//! compaction, and when the session is resumed.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(crate) struct GeminiChat {
     context: TranscriptContext,
     /// Size of the last prompt, in tokens.
     tokens: u64,
-    /// Ids of all messages since the history was last written as a whole.
+    /// Ids of all messages in the last whole history, and of those written since.
     current: HashSet<String>,
 }
 
@@ -61,8 +61,8 @@ impl GeminiChat {
         }
     }
 
-    /// Writes a tool call and its result as separate messages, because the message that makes the call was written before
-    /// the agent added the call to it.
+    /// Writes a tool call and its result as separate messages, because the message was already written when the agent added
+    /// the call to it.
     fn call(answer: &str, call: &Value, model: Option<&str>, lines: &mut SessionLines) {
         let call_id = string(call, "/id");
         let block =
@@ -76,7 +76,7 @@ impl GeminiChat {
         parts::user(&format!("{call_id}-result"), results, false, lines);
     }
 
-    /// Reads a history that was written as a whole. If earlier messages are missing from it, it was compacted.
+    /// Reads a history that was written as a whole. If it lacks earlier messages, the agent has compacted it.
     fn history(&mut self, messages: &[Value], lines: &mut SessionLines) {
         let now: HashSet<String> =
             messages.iter().map(|message| string(message, "/id").to_owned()).collect();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// A session that another one belongs to.
+/// A session that another session belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParentTranscript {
     /// The id that the agent gave the parent session.
@@ -40,9 +40,9 @@ pub struct TranscriptContext {
     pub path: PathBuf,
     /// The project's directory, if the agent stores its path outside the transcript.
     pub cwd: Option<String>,
-    /// JSON that the agent stores next to the transcript: facts about the session.
+    /// Facts about the session, as JSON that the agent stores next to the transcript.
     pub facts: Value,
-    /// JSON that the agent stores next to the transcript: its newest compaction.
+    /// The newest compaction, as JSON that the agent stores next to the transcript.
     pub compaction: Value,
 }
 

@@ -1,11 +1,12 @@
 //! Reads the transcripts of other agents, as lines of Claude Code's session files.
 //!
-//! Owns what the records of each agent mean: who said something, tool calls and their results, compactions, parent
-//! sessions. The result is the format that `session-file` reads, so import, following and export need no other format.
-//! Finding and opening files is up to the callers; [`TranscriptAgent::place`] knows where to look.
+//! This crate knows what the records of each agent mean: messages and their authors, tool calls and their results,
+//! compactions, parent sessions. Its output has the format that `session-file` reads, so importing, following and exporting
+//! sessions need no other format. Finding and opening files is up to the callers; [`TranscriptAgent::place`] says where to
+//! look.
 //!
 //! What a program wrote in the user's name (the environment, instructions, reminders) is marked with `said_as`, so it is
-//! neither a title nor something that the user said. Reasoning without a provider's signature is left out, as in the
+//! neither used as a title nor taken for the user's own words. Reasoning without a provider's signature is left out, as in the
 //! gateway. Nothing is written twice, although some agents repeat records when they change something.
 //!
 //! Reading order: [`agent`] → [`header`] → [`reader`] → `lines` (what is written) → one module for each agent.

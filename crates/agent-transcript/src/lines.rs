@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::header::TranscriptHeader;
 
-/// Who said a message.
+/// Who wrote a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker {
     User,
@@ -47,7 +47,7 @@ pub(crate) struct SessionLines {
     /// Time of the current record, in RFC 3339.
     at: String,
     seen: HashSet<u64>,
-    /// ID and content hash of each message, for agents that write their history again when they compact it.
+    /// ID and content hash of each message, for agents that write the history again when they compact it.
     written: Vec<(Box<str>, u64)>,
     title: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! opencode: rows of its database, each as a JSON object: first `{"session": …}`, then `{"message": …}` with its `parts`.
+//! opencode's transcripts: rows of its database, each as a JSON object: first `{"session": …}`, then `{"message": …}` with its
+//! `parts`.
 
 use serde_json::{Value, json};
 

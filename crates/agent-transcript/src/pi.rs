@@ -1,4 +1,4 @@
-//! pi: `TIME_ID.jsonl`, one entry per line.
+//! pi's transcripts: `TIME_ID.jsonl`, one entry per line.
 
 use serde_json::{Value, json};
 

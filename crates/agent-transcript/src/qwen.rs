@@ -1,4 +1,4 @@
-//! Qwen Code: `chats/ID.jsonl`, one record per line; subagents are in `subagents/ID`.
+//! Qwen Code's transcripts: `chats/ID.jsonl`, one record per line; subagents are in `subagents/ID`.
 
 use serde_json::{Value, json};
 

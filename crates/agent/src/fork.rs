@@ -32,7 +32,7 @@ pub struct Budget {
     pub turns: u32,
     /// Number of tokens of all calls together: input, cached input and output.
     pub tokens: u64,
-    /// Cost in micro-dollars, by the host's prices. A model without a price counts as free.
+    /// Cost in micro-dollars, at the host's prices. A model without a price counts as free.
     pub cost: u64,
     /// Number of tool calls per answer. Further calls are denied.
     pub calls: usize,
@@ -43,7 +43,7 @@ pub struct Budget {
 /// The result of a fork.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// All text of the last turn that had text, with its continuations.
+    /// All text of the last turn that produced text, including continuations.
     pub text: String,
     pub last: Reply,
     pub ended: Ended,

@@ -1,4 +1,4 @@
-//! The loop: calls the model, recovers from errors, runs tools, until the model calls no tool or a budget is used up.
+//! The loop: calls the model, recovers from errors and runs tools, until the model calls no tool or a budget is used up.
 
 use bethink_model::recovery::{Next, Recovery};
 use bethink_model::request::about_tokens;

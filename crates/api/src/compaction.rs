@@ -118,28 +118,28 @@ pub struct RestoredItem {
 /// What the fidelity score is based on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct FidelityDetail {
-    /// Number of names that were checked: of those that occurred more than once, at most the 300 likeliest to be needed.
+    /// Number of names that were checked: names that occurred more than once, at most the 300 most likely to be needed.
     pub names: u64,
-    /// Number of these names that the new prompt still contains.
+    /// Number of the checked names that the new prompt still contains.
     pub kept: u64,
-    /// Names that the new prompt no longer contains: at most 12, those most likely to be needed.
+    /// Names that the new prompt no longer contains; at most the 12 most likely to be needed.
     pub lost: Vec<String>,
     /// How well the compaction turned out, once the session has continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hindsight: Option<Hindsight>,
 }
 
-/// How well a compaction turned out: of the names used both before it and in the 40 messages after it, how many were
-/// in the prompt right after it.
+/// How well a compaction turned out: how many of the names that were used before the compaction, and again in the next 40
+/// messages, were still in the prompt right after it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Hindsight {
-    /// Share of these names that the prompt contained, from 0 to 1.
+    /// Share of the names used before and after the compaction that the prompt contained, from 0 to 1.
     pub score: f64,
-    /// Number of these names.
+    /// Number of names used before and after the compaction.
     pub names: u64,
-    /// Number of these names that the prompt contained.
+    /// Number of names used before and after the compaction that the prompt contained.
     pub kept: u64,
-    /// The names that the prompt did not contain.
+    /// The names used before and after the compaction that the prompt did not contain.
     pub lost: Vec<String>,
 }
 
@@ -152,13 +152,13 @@ pub struct Compaction {
     pub covers: Covers,
     /// Position of the first message that the summary does not replace.
     pub kept_from_seq: u64,
-    /// Tokens of the prompt before the compaction.
+    /// Size of the prompt before the compaction, in tokens.
     pub tokens_before: u64,
-    /// Tokens of the prompt after the compaction.
+    /// Size of the prompt after the compaction, in tokens.
     pub tokens_after: u64,
     /// The text that replaces the messages.
     pub summary: String,
-    /// Tokens of the summary.
+    /// Number of tokens in the summary.
     pub summary_tokens: u64,
     /// Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need.
     pub fidelity: f64,
@@ -192,9 +192,9 @@ pub struct Collapse {
     pub state: CollapseState,
     /// The short text.
     pub text: String,
-    /// Estimated tokens that the messages take in the prompt if they are not collapsed.
+    /// Estimated number of tokens that the messages take up in the prompt if they are not collapsed.
     pub tokens_before: u64,
-    /// Estimated tokens of the text.
+    /// Estimated number of tokens in the text.
     pub tokens: u64,
     /// How the text was written.
     pub strategy: Strategy,

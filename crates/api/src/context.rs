@@ -106,15 +106,15 @@ pub struct Thresholds {
     pub window: u64,
     /// The window minus the part that is reserved for output.
     pub effective: u64,
-    /// From this prompt size on, the level is `warning`.
+    /// When the prompt reaches this size, the level becomes `warning`.
     pub warning: u64,
-    /// From this prompt size on, the session is compacted automatically, if that is turned on.
+    /// When the prompt reaches this size, the session is compacted automatically, if that is turned on.
     pub auto: u64,
-    /// From this prompt size on, no prompt is returned without a compaction.
+    /// When the prompt reaches this size, no prompt is returned without a compaction.
     pub blocking: u64,
 }
 
-/// Tokens of the prompt, by part.
+/// Number of tokens in the prompt, by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PartTokens {
     /// The system prompt.
@@ -153,9 +153,9 @@ pub enum PromptStage {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct StageReport {
     pub stage: PromptStage,
-    /// Tokens before the stage.
+    /// Number of tokens before the stage.
     pub tokens_before: u64,
-    /// Tokens after the stage.
+    /// Number of tokens after the stage.
     pub tokens_after: u64,
     /// What the stage changed: `tool_use` IDs, message positions or names.
     pub touched: Vec<String>,
@@ -179,13 +179,13 @@ pub struct LastCompaction {
 /// Accuracy of the token estimate in this session, compared with the usage that the provider reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct TokenEstimate {
-    /// Tokens that the provider reported.
+    /// Number of tokens that the provider reported.
     pub reported: u64,
     /// Learned factor applied to the estimate; 1 until usage is reported.
     pub scale: f64,
     /// Number of turns that the factor was learned from.
     pub turns: u64,
-    /// Mean relative error of the estimated growth per turn, over the most recent turns.
+    /// Mean relative error of the prompt's estimated growth per turn, over the most recent turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }
@@ -193,7 +193,7 @@ pub struct TokenEstimate {
 /// How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheReport {
-    /// Number of prompts for which much of the cached prefix was not read again, not counting those after a compaction.
+    /// Number of prompts for which much of the cached prefix was not read from the cache, except right after a compaction.
     pub breaks: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<CacheFall>,
@@ -226,9 +226,9 @@ pub enum PromptChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheFall {
     pub cause: PromptChange,
-    /// Tokens read from the cache or written to it by the previous prompt.
+    /// Number of tokens that the previous prompt read from the cache or wrote to it.
     pub read_before: u64,
-    /// Tokens read from the cache by this prompt.
+    /// Number of tokens that this prompt read from the cache.
     pub read_now: u64,
     pub at: String,
     /// Whether a compaction explains the drop.
@@ -249,7 +249,7 @@ pub enum TokenSource {
 /// What fills the context window. Measured on the prompt that would be sent, not on the history.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextReport {
-    /// Tokens of the whole prompt.
+    /// Number of tokens in the whole prompt.
     pub tokens: u64,
     pub parts: PartTokens,
     pub thresholds: Thresholds,
@@ -257,7 +257,7 @@ pub struct ContextReport {
     pub remaining: u64,
     /// Tokens as a percentage of the effective window.
     pub percent: f64,
-    /// Messages in the prompt.
+    /// Number of messages in the prompt.
     pub messages: u64,
     pub level: FillLevel,
     /// What shortened the prompt, in order.
@@ -336,7 +336,7 @@ pub struct DecidedView {
     pub what: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Tokens of the attached text.
+    /// Number of tokens in the attached text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// The messages that are shown differently.
@@ -362,7 +362,7 @@ pub struct RecoverRequest {
     /// Number of attempts with this prompt, including this one. By default, the daemon counts the reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// Part of the answer was already shown, so the call must not be repeated silently.
+    /// Whether part of the answer was already shown, so that the call must not be repeated silently.
     #[serde(default, skip_serializing_if = "is_false")]
     pub heard: bool,
 }

@@ -102,8 +102,8 @@ pub struct Forgotten {
 pub struct ForgottenMemory {
     pub scope: MemoryScope,
     pub name: String,
-    /// `removed` if the topic contained nothing else, `restored` if it is again as it was before the session, or `cut` if
-    /// only the lines of the session were removed.
+    /// `removed` if the topic contained nothing else, `restored` if it is now as it was before the session, or `cut` if only
+    /// the lines of the session were removed.
     pub outcome: MemoryOutcome,
     /// The lines that are removed.
     pub lines: Vec<String>,

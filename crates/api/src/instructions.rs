@@ -53,13 +53,13 @@ pub struct InstructionFile {
     /// The path patterns of a rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Size of the file.
+    /// Size of the file, in bytes.
     pub bytes: u64,
-    /// Lines that are loaded.
+    /// Number of lines that are loaded.
     pub lines: u64,
-    /// Characters that are loaded.
+    /// Number of characters that are loaded.
     pub chars: u64,
-    /// Estimated tokens.
+    /// Estimated number of tokens.
     pub tokens: u64,
     #[serde(default)]
     pub warnings: Vec<String>,

@@ -102,7 +102,7 @@ pub struct SkippedLine {
 pub struct ImportFile {
     pub file: String,
     pub session_id: Uuid,
-    /// Messages of the main thread.
+    /// Number of messages in the main thread.
     pub messages: u64,
     /// Sessions created from side conversations.
     pub children: Vec<Uuid>,

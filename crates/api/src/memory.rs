@@ -79,7 +79,7 @@ impl MemoryKind {
     }
 }
 
-/// Ignores case, because people write it in front matter.
+/// Ignores case, because people write the type by hand in front matter.
 impl FromStr for MemoryKind {
     type Err = UnknownKind;
 
@@ -202,13 +202,13 @@ pub struct MemoryIndex {
     /// The project's memory directory.
     pub dir: String,
     pub scope: MemoryScope,
-    /// Text of the index, cut to its limits.
+    /// Text of the index, cut off at the limits.
     pub content: String,
-    /// Lines of the whole file.
+    /// Number of lines in the whole file.
     pub lines: u64,
-    /// Size of the whole file.
+    /// Size of the whole file, in bytes.
     pub bytes: u64,
-    /// The limit to which the text was cut.
+    /// The limit at which the text was cut off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_by: Option<IndexLimit>,
     pub warnings: Vec<String>,
@@ -221,7 +221,7 @@ pub struct MemoryIndex {
     /// Why the directory cannot be read. The other fields are then out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// Whether the directory is checked every few seconds, because the system does not report its changes.
+    /// Whether the directory is checked every few seconds, because the system does not report changes in it.
     #[serde(default)]
     pub polled: bool,
 }
@@ -284,7 +284,7 @@ pub struct MemoryVersion {
     /// The reason, if one was given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Size of the file; absent if it was removed.
+    /// Size of the file, in bytes; absent if the file was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// The ETag of this version.
@@ -316,7 +316,7 @@ pub struct BothVersions {
     /// ETag of the file, for the next write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// What was to be written; absent if the file was to be removed.
+    /// The content to write; absent if the file was to be removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yours: Option<String>,
 }
@@ -342,7 +342,7 @@ pub struct MemoryQuery {
 pub struct ScopeQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// Which memory directory: by default `private` for the index, and all of them for findings
+    /// Which memory directory; by default, `private` for the index, and all directories for findings
     pub scope: Option<MemoryScope>,
 }
 

@@ -21,7 +21,7 @@ pub struct MemoryShelf {
     /// Whether the directory exists. The first write creates it.
     pub there: bool,
     pub topics: u64,
-    /// Size of all topics together.
+    /// Total size of all topics, in bytes.
     pub bytes: u64,
     /// Absent if there is no MEMORY.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub struct IndexSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// A memory cannot be found or read, or contains characters that nobody sees.
+    /// A memory cannot be found or read, or contains invisible characters.
     Error,
     /// A memory is harder to find than necessary.
     Warning,

@@ -28,7 +28,7 @@ pub struct Appended {
 /// How full the context window is, in brief.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextLevel {
-    /// Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt.
+    /// Estimated number of tokens in the next prompt. The system prompt and tools are counted as in the last prompt.
     pub tokens: u64,
     pub level: FillLevel,
     /// Number of tokens left until a compaction is due.
@@ -86,7 +86,7 @@ pub struct MessageText {
     pub next_byte: Option<u64>,
     /// Size of the whole text, in bytes.
     pub bytes: u64,
-    /// Number of lines of the whole text.
+    /// Number of lines in the whole text.
     pub lines: u64,
 }
 
@@ -98,7 +98,7 @@ pub struct TextQuery {
     pub seq: u64,
     /// Only this tool call and its result, by the ID of the call
     pub call: Option<String>,
-    /// `A..B`: from byte A, counted from 0, to before byte B; either number may be absent
+    /// `A..B`: the bytes from A up to but not including B, counted from 0; either number may be absent
     pub bytes: Option<String>,
     /// `A..B`: lines A to B, counted from 1; either number may be absent
     pub lines: Option<String>,

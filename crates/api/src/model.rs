@@ -129,9 +129,9 @@ pub struct UsageRow {
 pub struct UsageSums {
     /// Number of calls.
     pub calls: u64,
-    /// Calls that failed.
+    /// Number of calls that failed.
     pub failed: u64,
-    /// Input tokens that were not in a cache.
+    /// Number of input tokens that were not in a cache.
     pub input_tokens: u64,
     pub output_tokens: u64,
     /// Number of tokens read from a cache.
@@ -151,7 +151,7 @@ pub struct UsageToday {
     /// The date, such as `2026-01-31`.
     pub day: String,
     pub calls: u64,
-    /// Input and output tokens, cached or not.
+    /// Number of input and output tokens, cached or not.
     pub tokens: u64,
     /// Cost so far.
     pub cost_usd: f64,

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// What kind of message it is.
+/// The kind of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutlineKind {
     /// A person wrote it.
     Typed,
-    /// A client wrote it in the user's name, such as a reminder or the text of a skill.
+    /// A client wrote it in the user's name: for example, a reminder or the text of a skill.
     Inserted,
     /// Results of tool calls.
     Results,
@@ -60,12 +60,12 @@ pub struct OutlineMessage {
     pub usage: Option<OutlineUsage>,
 }
 
-/// Tokens of one model call.
+/// Token counts of one model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OutlineUsage {
-    /// Size of the prompt.
+    /// Size of the prompt, in tokens.
     pub prompt: u64,
-    /// The part of the prompt that came from the cache.
+    /// Number of the prompt's tokens that came from the cache.
     pub cached: u64,
     pub output: u64,
 }

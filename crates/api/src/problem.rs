@@ -28,7 +28,7 @@ pub struct Problem {
     /// What fills the window, for `context_overflow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<crate::ContextReport>>,
-    /// The current content and the content to write, if a write of a memory conflicted with another.
+    /// The current content and the content to write, if the memory was changed in the meantime.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Box<crate::BothVersions>>,
 }

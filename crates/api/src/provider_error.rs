@@ -23,7 +23,7 @@ pub fn openai_error(status: u16, message: &str, code: &str) -> Value {
     json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
 }
 
-/// Returns an error of Google's APIs.
+/// Returns an error in the format of Google's APIs.
 pub fn gemini_error(status: u16, message: &str) -> Value {
     let name = match status {
         401 => "UNAUTHENTICATED",

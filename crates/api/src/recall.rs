@@ -23,7 +23,8 @@ pub struct RecallRequest {
     /// Memories that this session has received since its last compaction are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
-    /// Names of tools used recently. Memories that only explain these tools are left out. By default, the session's.
+    /// Names of tools used recently. Memories that only explain these tools are left out. By default, the tools that the
+    /// session used recently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent_tools: Option<Vec<String>>,
     /// Maximum number of memories, up to 5.
@@ -35,7 +36,7 @@ pub struct RecallRequest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecallManner {
-    /// Somebody asked: the nearest memories are returned, and those that may not fit are marked `perhaps`.
+    /// Somebody asked a question: the best matches are returned, and those that may not fit are marked `perhaps`.
     #[default]
     Asked,
     /// The answer is added to a prompt automatically: memories that may not fit are left out.
@@ -60,7 +61,7 @@ pub struct RecallAnswer {
     pub memories: Vec<RecalledMemory>,
     /// Number of topics that were searched.
     pub searched: u64,
-    /// How they were chosen.
+    /// How the memories were chosen.
     pub strategy: Strategy,
 }
 
@@ -78,7 +79,7 @@ pub struct RecalledMemory {
     pub age: String,
     /// When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file.
     pub modified: String,
-    /// Whether the memory fits the question. The sure ones are first.
+    /// Whether the memory fits the question. Memories that certainly fit come first.
     pub certainty: RecallCertainty,
     /// Relevance from 0 to 1, comparable across directories.
     pub score: f64,
@@ -95,7 +96,7 @@ pub struct RecalledMemory {
     /// Path of the whole file.
     pub path: String,
     /// The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch. Such
-    /// memories are last.
+    /// memories come last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
     pub why: RecallWhy,
@@ -131,7 +132,7 @@ pub struct RecallCheck {
     pub problems: Vec<RecallProblem>,
 }
 
-/// A topic that has no description, that its own words do not find, or that is recalled too often.
+/// A topic that has no description, that is not found by its own words, or that is recalled too often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallProblem {
     pub scope: MemoryScope,

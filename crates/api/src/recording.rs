@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A time in which nothing is recorded or learned.
+/// A time during which nothing is recorded or learned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecordingPause {
     /// When it began, as RFC 3339.

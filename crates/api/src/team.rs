@@ -81,7 +81,7 @@ pub struct TeamSync {
     pub pulled: u64,
     /// Number of files that were pushed to the remote.
     pub pushed: u64,
-    /// Topics that were changed both here and at the remote.
+    /// Topics that were changed both locally and on the remote.
     pub conflicts: Vec<TeamConflict>,
     /// Files that were not shared.
     pub blocked: Vec<TeamBlocked>,
@@ -91,7 +91,7 @@ pub struct TeamSync {
     /// Files that were pushed to the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushed_files: Vec<String>,
-    /// The commit of both the directory and the remote after the sync.
+    /// The commit that both the directory and the remote are at after the sync.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// What else a person should know.
@@ -232,7 +232,7 @@ pub struct Proposal {
     pub name: String,
     /// The whole topic, as its file would contain it.
     pub text: String,
-    /// Text of the topic that it would replace; absent if there is none.
+    /// Text of the topic that the proposal would replace; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
     /// Who proposed it.

@@ -13,13 +13,13 @@ use crate::args::Global;
 use crate::failure::CliFailure;
 use crate::picker;
 
-/// Number of sessions per request, while a session is looked up by a part of its id.
+/// Number of sessions to fetch per request when looking up a session by part of its id.
 const PAGE: usize = 100;
 
 pub(crate) struct CliApp {
     pub(crate) screen: Screen,
     pub(crate) places: DaemonPlaces,
-    /// The running program. The daemon it starts is in the same directory.
+    /// Path of the running program. The daemon that it starts is in the same directory.
     pub(crate) program: PathBuf,
     pub(crate) project: PathBuf,
     /// Whether the project was named with `--project`. Otherwise, the project is the current directory.

@@ -131,7 +131,7 @@ pub(crate) struct FileRecord {
     after: Option<(u64, u64)>,
 }
 
-/// The directory with copies of other programs' files from before our first change.
+/// The directory with copies of other programs' files, made before our first change.
 #[derive(Debug)]
 pub(crate) struct SettingsBackup {
     dir: PathBuf,

@@ -208,7 +208,8 @@ fn stdin() -> Result<Vec<u8>, HookFault> {
     Ok(bytes)
 }
 
-/// Waits for input or its end. Returns `false` after a silence: a client may leave the pipe open after its input.
+/// Waits for input or its end. Returns `false` if nothing arrives for a while, because a client may leave the pipe open after
+/// its input.
 fn is_ready(stdin: &io::Stdin) -> io::Result<bool> {
     let mut wanted = [PollFd::new(stdin, PollFlags::IN)];
     loop {

@@ -110,7 +110,7 @@ impl Installation {
     }
 }
 
-/// Returns a path of this program that will not disappear: its own, or, if it runs from a cache, that of the copy that
+/// Returns a path to this program that will not disappear: its own path or, if it runs from a cache, the path of the copy that
 /// [`keep`] makes.
 pub(crate) fn lasting(program: &Path, home: &Path) -> PathBuf {
     match Installation::of(program, home).is_cached(program, home) {

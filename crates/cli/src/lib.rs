@@ -1,7 +1,7 @@
 //! The command line of bethink: it turns arguments into requests to the daemon, and the answers into text.
 //!
-//! Owns the arguments, the exit codes and what is printed when. `client` finds the daemon and sends the requests,
-//! `render` turns answers into text, and the daemon makes all decisions. Uses no engine and no store.
+//! This crate contains the arguments and the exit codes, and decides what is printed when. `client` finds the daemon and sends
+//! the requests, `render` turns answers into text, and the daemon makes all decisions. It uses no engine and no store.
 //!
 //! Reading order: `args` → `help` → `app` → `commands` → `failure`; `service` writes the files of service
 //! managers; `hook` runs without the rest.

@@ -1,4 +1,4 @@
-//! Asks the user: to choose a session from a list, for `--session pick`, or to confirm.
+//! Asks the user to choose a session from a list, for `--session pick`, or to confirm an action.
 
 use std::io::{self, IsTerminal};
 

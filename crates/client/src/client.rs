@@ -43,8 +43,8 @@ pub struct Client {
     token: Option<HomeToken>,
 }
 
-/// Returns a TLS configuration that trusts no certificate, because connections are not encrypted. Without it, if another
-/// crate in the build enables TLS, a client panics for lack of a crypto provider, or reads the system's certificates.
+/// Returns a TLS configuration that trusts no certificate, because connections are not encrypted. Without it, if another crate
+/// in the build enables TLS, a client panics because there is no crypto provider, or reads the system's certificates.
 fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(rustls::ClientConfig::builder_with_provider(provider)

@@ -1,7 +1,7 @@
 //! A client of the daemon: finds, starts and stops it, and sends requests.
 //!
-//! Owns the HTTP transport, the typed routes, and the reading of problems and event streams. The wire types are in
-//! `bethink-api`. Uses no engine, store or terminal; the environment is passed as a lookup function.
+//! This crate contains the HTTP transport and the typed routes, and reads problems and event streams. The wire types are in
+//! `bethink-api`. It uses no engine, store or terminal; the environment is passed as a lookup function.
 //!
 //! A request goes through the home's socket. Without one, or if `BETHINK_URL` is set, it goes over TCP, to a program that has
 //! proved to be the daemon.

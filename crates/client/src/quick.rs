@@ -19,7 +19,7 @@ use crate::exchange::{self, PlainAnswer};
 use crate::places::{Contact, DaemonPlaces};
 use crate::proof::{ExpectedDaemon, MOST_PROOF_BYTES, ProofError};
 
-/// Time to write a request after the deadline. A hanging daemon reads the request from its socket later, and then
+/// Time allowed for writing a request after the deadline. A hanging daemon reads the request from its socket later, and then
 /// checks the spool.
 const LAST_TRY: Duration = Duration::from_millis(1);
 

@@ -11,7 +11,7 @@ use crate::error::ClientError;
 
 type Result<T> = std::result::Result<T, ClientError>;
 
-/// The answer of `POST …/context`: the body of the next model call, and a report of what it contains.
+/// The answer to `POST …/context`: the body of the next model call, and a report of what it contains.
 #[derive(Debug, Deserialize)]
 pub struct Context {
     pub system: Option<Box<RawValue>>,
@@ -138,7 +138,8 @@ impl Client {
         self.post(&format!("v1/sessions/{id}/compactions/{compaction}/undo")).await
     }
 
-    /// Returns the messages that a summary replaces, or only those that match `q` or that the summary's line `q` refers to.
+    /// Returns the messages that a summary replaces. If `q` is set, returns only the messages that match it; a line of the
+    /// summary matches the messages that it refers to.
     pub async fn expand(
         &self,
         id: Uuid,
@@ -154,8 +155,8 @@ impl Client {
         self.get(&format!("v1/sessions/{id}/collapses"), &()).await
     }
 
-    /// Returns the messages that a collapsed span replaces, or only those that match `q` or that the line `q` of its text
-    /// refers to.
+    /// Returns the messages that the text of a collapsed span replaces. If `q` is set, returns only the messages that match
+    /// it; a line of the text matches the messages that it refers to.
     pub async fn expand_collapse(
         &self,
         id: Uuid,

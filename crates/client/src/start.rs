@@ -20,7 +20,7 @@ use crate::places::DaemonPlaces;
 
 /// Interval between checks whether the daemon has started. A healthy daemon starts within a few tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Bytes of the log that are shown if a daemon stops at once.
+/// Number of bytes of the log that are shown if a daemon exits while starting.
 const LOG_GLIMPSE: u64 = 2_000;
 /// The hidden command of the launcher; see [`detach`].
 pub const LAUNCH: &str = "launch-daemon";

@@ -13,7 +13,7 @@ use crate::limits::CompactLimits;
 pub struct Cut {
     pub kept_from: Seq,
     pub tail_tokens: u64,
-    /// Results in the tail that must be shortened for it to fit.
+    /// Results in the tail that must be shortened so that the tail fits.
     pub clipped: Vec<ClearedResult>,
 }
 
@@ -48,7 +48,7 @@ pub fn plan(
     }
 }
 
-/// Returns the cut point after which everything is kept.
+/// Returns the cut point where the kept tail starts.
 fn tail_start(
     entries: &[HistoryEntry],
     points: &[usize],
@@ -160,7 +160,7 @@ fn clip(
     cut
 }
 
-/// Returns the tokens of `entries[i..]` as they are shown, for every `i`.
+/// Returns, for every `i`, the number of tokens in `entries[i..]` as they are shown.
 fn suffix_tokens(entries: &[HistoryEntry], decisions: &Decisions) -> Vec<u64> {
     let mut suffix = vec![0; entries.len() + 1];
     for (i, entry) in entries.iter().enumerate().rev() {

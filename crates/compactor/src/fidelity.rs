@@ -61,8 +61,9 @@ pub const HORIZON: u64 = 40;
 /// Minimum number of names for a meaningful score.
 const ENOUGH: u64 = 5;
 
-/// Measures the compaction in force: the share of the names used after it that could be read in the first prompt after
-/// it. Only names that occurred before it count. Returns `None` if too few such names were used since.
+/// Measures how well the compaction in force turned out: the share of the names used after the compaction that could be read
+/// in the first prompt after it. Only names that also occurred before the compaction count. Returns `None` if too few such
+/// names were used since.
 pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<Fidelity> {
     let boundary = decisions.boundary.as_ref()?;
     let tail = history.from(boundary.kept_from).iter();
@@ -132,16 +133,16 @@ const LISTED: usize = 5;
 /// The limits on the size of a compaction's result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pressure {
-    /// Tokens of the system prompt and tools, which no compaction changes.
+    /// Number of tokens in the system prompt and tools, which no compaction changes.
     pub fixed: u64,
-    /// Tokens at which a compaction is due.
+    /// Number of tokens at which a compaction is due.
     pub auto: u64,
     pub summary: u64,
     /// Number of earlier attempts at this compaction that were rejected.
     pub refused: usize,
 }
 
-/// Returns a warning about the score of `now`, if it needs one. `before` is the predicted score of the previous
+/// Returns a warning about the score of `now`, if a warning is needed. `before` is the predicted score of the previous
 /// compaction, `hindsight` its measured one.
 pub fn warning(
     now: &Fidelity,

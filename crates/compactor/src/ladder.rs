@@ -23,8 +23,8 @@ use bethink_facts::Facts;
 /// Writes a summary of the covered messages.
 pub trait Summarizer: Send + Sync {
     fn level(&self) -> SummaryLevel;
-    /// Returns the last message that the text covers, if known before it is written. The kept tail starts with the next
-    /// one at the latest.
+    /// Returns the last message that the text covers, if that is known before the text is written. The kept tail starts no
+    /// later than the message after it.
     fn covers(&self) -> Option<Seq> {
         None
     }
@@ -32,7 +32,7 @@ pub trait Summarizer: Send + Sync {
     fn is_well_formed(&self, summary: &str) -> bool {
         well_formed(summary)
     }
-    /// Writes the summary. After an error, which gives the reason, the next level is tried.
+    /// Writes the summary. If this fails, the error gives the reason, and the next level is tried.
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String>;
 }
 
@@ -69,13 +69,13 @@ pub struct CompactionInput<'a> {
     /// Facts through the newest message.
     pub facts: &'a Facts,
     pub thresholds: Thresholds,
-    /// Tokens of the system prompt and tools, which no compaction changes.
+    /// Number of tokens in the system prompt and tools, which no compaction changes.
     pub fixed_tokens: u64,
     /// The provider's count divided by the estimate; 1 if nothing was reported.
     pub scale: f64,
     pub trigger: Trigger,
     pub focus: Option<String>,
-    /// Maximum size of the summary, at 4 bytes per token.
+    /// Maximum size of the summary, in tokens of 4 bytes.
     pub summary_tokens: Option<u64>,
     pub restorable: &'a Restorable,
     pub limits: CompactLimits,
@@ -91,7 +91,7 @@ pub struct CompactionOutcome {
     pub level: SummaryLevel,
     pub first_seq: Seq,
     pub last_seq: Seq,
-    /// Estimated tokens of the prompt before and after the compaction, including the system prompt and tools.
+    /// Estimated number of tokens in the prompt before and after the compaction, including the system prompt and tools.
     pub tokens_before: u64,
     pub tokens_after: u64,
     pub summary_tokens: u64,

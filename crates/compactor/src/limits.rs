@@ -15,9 +15,9 @@ pub struct CompactLimits {
     pub files_tokens: u64,
     pub skill_tokens: u64,
     pub skills_tokens: u64,
-    /// Consecutive failures after which compaction is no longer tried automatically.
+    /// Number of consecutive failures after which compaction is no longer tried automatically.
     pub max_failures: u32,
-    /// Maximum number of turns after a compaction in which a window that fills up counts as refilled quickly.
+    /// If the window fills up within this many turns after a compaction, that counts as a quick refill.
     pub thrash_turns: u32,
     /// Number of quick refills in a row that count as thrashing: something other than the history fills the window.
     pub thrash_times: u32,
@@ -42,22 +42,22 @@ impl Default for CompactLimits {
     }
 }
 
-/// Minimum percentage of the prompt that a compaction frees: less is not worth losing the cache.
+/// Minimum percentage of the prompt that a compaction must free: less is not worth losing the cache.
 pub const MIN_FREED_PERCENT: u64 = 5;
 
-/// Percentage of the room under the `auto` threshold for the kept tail. In recorded sessions, a tail of twice this size did
-/// not help to answer more questions, and made prompts more expensive.
+/// Percentage of the room under the `auto` threshold that the kept tail may take up. In recorded sessions, a tail of twice
+/// this size did not help to answer more questions, and made prompts more expensive.
 pub const TAIL_PERCENT: u64 = 20;
-/// Maximum percentage for a tail that cannot be that small because its newest round is large. Notes that leave a larger
-/// tail are not used if another level can write the summary: the next compaction would follow soon.
+/// Maximum percentage for a tail that cannot be kept to [`TAIL_PERCENT`] because its newest round is large. Notes that leave a
+/// larger tail are not used if another level can write the summary: the next compaction would follow soon.
 pub const TAIL_MAX_PERCENT: u64 = 32;
 pub const SUMMARY_PERCENT: u64 = 25;
-/// Maximum percentage of the room under the `auto` threshold that a view with restored texts fills, so that the next
-/// compaction is not due at once.
+/// Maximum percentage of the room under the `auto` threshold that a view with restored texts may fill, so that the next
+/// compaction is not due immediately.
 pub const FILLED_PERCENT: u64 = 80;
-/// Maximum percentage of the room under the `auto` threshold for the user's words.
+/// Maximum percentage of the room under the `auto` threshold that the user's words may take up.
 pub const USER_ROOM_PERCENT: u64 = 20;
-/// Maximum percentage of a summary for the user's words, if the request sets the size of the summary.
+/// Maximum percentage of a summary that the user's words may take up, if the request sets the size of the summary.
 pub const USER_PERCENT: usize = 20;
 /// Maximum size of a summary without the user's words, in tokens: models read a longer one less carefully.
 pub const SUMMARY_MAX_TOKENS: u64 = 4_000;
@@ -65,9 +65,9 @@ pub const SUMMARY_MAX_TOKENS: u64 = 4_000;
 pub const TEXT_EXTRA_TOKENS: u64 = 4_000;
 /// Minimum size of a summary, in tokens: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
-/// Percentages of the room under the `auto` threshold for restored texts: in a small window, and in one with
-/// [`RESTORED_ROOM`]. The share in between grows with the square of the room: a small window needs its room for work, and a
-/// large one can take all that the budgets of [`CompactLimits`] allow.
+/// Percentages of the room under the `auto` threshold that restored texts may take up: in a small window, and in one with
+/// [`RESTORED_ROOM`]. In between, the percentage grows with the square of the room: a small window needs its room for work,
+/// and a large one can take all that the budgets of [`CompactLimits`] allow.
 pub const RESTORED_PERCENT: u64 = 10;
 pub const RESTORED_LARGE_PERCENT: u64 = 45;
 /// The room under the `auto` threshold of a window of 200,000 tokens with a typical system prompt and tools, in tokens.
@@ -85,7 +85,7 @@ pub fn restored_tokens(room: u64) -> u64 {
 /// can help.
 pub const MIN_ROOM: u64 = 1_500;
 
-/// Maximum size of a model's answer with its draft, in bytes: several times the size of a usual one.
+/// Maximum size of a model's answer with its draft, in bytes: several times the size of a usual answer.
 pub const REPLY_MAX_BYTES: usize = 200_000;
 /// Maximum size of instructions about summaries, in bytes: a longer text is a specification, which belongs elsewhere.
 pub const INSTRUCTIONS_BYTES: usize = 4_000;

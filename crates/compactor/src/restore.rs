@@ -78,7 +78,7 @@ const GROUPS: [&[RestoredKind]; 5] = [
 
 /// Maximum size of the list of what was not shown again, in tokens.
 const NAMES_TOKENS: u64 = 800;
-/// Maximum size of that list as a divisor of the room: one eighth.
+/// Maximum size of that list as a share of the room, given as a divisor: 8 means one eighth.
 const NAMES_SHARE: u64 = 8;
 /// Minimum size of a shortened text that is worth showing, in tokens.
 const WORTH_TOKENS: u64 = 80;
@@ -205,7 +205,7 @@ struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Adds as much of the text as `limit` allows; returns the tokens spent.
+    /// Adds as much of the text as `limit` allows; returns the number of tokens spent.
     fn add(&mut self, text: &'a RestorableText, limit: u64) -> u64 {
         let whole = text.whole().filter(|whole| tokens_of(whole) <= limit);
         let is_whole = whole.is_some();

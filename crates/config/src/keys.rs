@@ -16,7 +16,7 @@ pub(crate) struct SettingKey {
 /// Gives access to a setting's field, by the type of its value.
 #[derive(Clone, Copy)]
 pub(crate) enum KeyTarget {
-    /// A whole number between two bounds, which are allowed.
+    /// A whole number between two bounds, inclusive.
     Whole(fn(&mut Settings) -> &mut u64, u64, u64),
     /// A percentage from 0 to 100.
     Percent(fn(&mut Settings) -> &mut f64),
@@ -24,7 +24,8 @@ pub(crate) enum KeyTarget {
     Text(fn(&mut Settings) -> &mut String),
     /// One of a few words.
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
-    /// The name of an environment variable. Another value is never shown, because it may be a misplaced secret.
+    /// The name of an environment variable. A value that is not a valid name is never shown, because it may be a misplaced
+    /// secret.
     Variable(fn(&mut Settings) -> &mut String),
     /// A string that is never shown, because it may contain a secret.
     Hidden(fn(&mut Settings) -> &mut String),
@@ -226,9 +227,9 @@ pub(crate) const MAX_TOKENS: u64 = 100_000_000;
 /// Smallest and largest context window of a session, in tokens.
 const WINDOW: (u64, u64) = (8_000, MAX_TOKENS);
 pub(crate) const MANY: u64 = 1_000_000;
-/// Maximum duration, in milliseconds: a day. A longer one probably has the wrong unit.
+/// Maximum duration, in milliseconds: a day. A longer duration was probably given in the wrong unit.
 pub(crate) const DAY_MS: u64 = 86_400_000;
-/// Maximum amount, in US dollars, per day or per million tokens. More is certainly a mistake.
+/// Maximum amount, in US dollars, per day or per million tokens. A larger amount is certainly a mistake.
 const MAX_MONEY: f64 = 1_000_000.0;
 /// Whether the configured model or the built-in algorithm is used.
 pub(crate) const STRATEGIES: &[&str] = &["model", "embedded"];

@@ -1,7 +1,7 @@
 //! The daemon's settings, from defaults, the config file, the environment and arguments. Later sources take precedence.
 //!
-//! Owns the names, defaults and bounds of all settings, and the paths of the files in a home. What a setting does is up to
-//! the crate that uses it. A project's own files are never read as settings.
+//! This crate contains the names, defaults and bounds of all settings, and the paths of the files in a home. What a setting
+//! does is up to the crate that uses it. A project's own files are never read as settings.
 
 pub mod entries;
 mod error;

@@ -63,7 +63,7 @@ pub(crate) fn is_path_pattern(text: &str) -> bool {
         && text.split('/').all(is_name)
 }
 
-/// Whether a name of a path matches one of a pattern, in which `*` stands for any characters.
+/// Whether a name in a path matches a name in a pattern, in which `*` stands for any characters.
 fn name_matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());

@@ -120,8 +120,8 @@ settings! {
         /// without a token, and a quarter as many may use the socket: together three quarters of the usual limit of
         /// file descriptors (1,024), so that files can still be opened.
         max_connections: Whole(1, 65_536) = 512,
-        /// Maximum time for the headers of a request, and for which a connection may be idle. A local client sends its
-        /// headers at once, so one that takes longer is stuck.
+        /// Maximum time for the headers of a request, and maximum time for which a connection may be idle. A local client
+        /// sends its headers at once, so one that takes longer is stuck.
         header_timeout_ms: Whole(100, DAY_MS) = 10_000,
         /// How long open requests may still run once the daemon is asked to stop. Service managers kill a process after ten
         /// seconds at the earliest; the rest of that time is for closing the store.
@@ -159,7 +159,7 @@ settings! {
         microcompact_tools: Names = ["read", "search", "shell", "web", "edit", "write"],
         /// Tools whose results are always shown in full: a preview of a file makes the model read it again.
         preview_exempt_tools: Names = ["read"],
-        /// Compacts at this percentage of the effective window, if that is earlier; 0 turns this off.
+        /// Compacts at this percentage of the effective window, if that is earlier than usual; 0 turns this off.
         auto_percent: Percent = 0.0,
         auto_compact: Flag = true,
         /// Shows old spans as short texts that are prepared in the background. Compaction then waits until the window
@@ -189,8 +189,8 @@ settings! {
         keep_max_tokens: Whole(0, MAX_TOKENS) = 40_000,
         /// Maximum number of tokens of the user's own messages that are kept word for word.
         user_message_tokens: Whole(0, MAX_TOKENS) = 20_000,
-        /// The files that were read last are shown again after a compaction: their maximum number, and their maximum
-        /// size each and together.
+        /// The files that were read last are shown again after a compaction: their maximum number, and the maximum sizes of
+        /// each and of all together.
         restore_files: Whole(0, MANY) = 5,
         restore_file_tokens: Whole(0, MAX_TOKENS) = 5_000,
         restore_files_tokens: Whole(0, MAX_TOKENS) = 50_000,
@@ -199,7 +199,8 @@ settings! {
         restore_skills_tokens: Whole(0, MAX_TOKENS) = 25_000,
         /// Automatic compaction stops after this many failures in a row.
         max_failures: Whole(1, MANY) = 3,
-        /// Compactions count as thrashing if `thrash_times` in a row come at most `thrash_turns` turns after the previous one.
+        /// Compactions count as thrashing if `thrash_times` of them in a row come at most `thrash_turns` turns after the
+        /// previous one.
         thrash_turns: Whole(1, MANY) = 3,
         thrash_times: Whole(1, MANY) = 3,
     }
@@ -235,7 +236,7 @@ settings! {
         max_output: Whole(1, MAX_TOKENS) = 16_000,
         /// Maximum length of an answer, in tokens, for a retry after the first one was cut off: that of common models.
         max_output_ceiling: Whole(1, MAX_TOKENS) = 64_000,
-        /// `model` or `embedded`; without a provider both are embedded.
+        /// `model` or `embedded`. Without a provider, `model` means `embedded`.
         summary: Either(STRATEGIES) = "model",
         notes: Either(STRATEGIES) = "model",
         /// Maximum number of tokens per day (UTC), input and output, for all purposes; 0 means no limit.
@@ -251,12 +252,12 @@ settings! {
     /// Memory directories and instruction files.
     #[derive(Debug)]
     memory: MemorySettings {
-        /// The directory of all projects' memories. If empty, the layout's own.
+        /// The directory of all projects' memories. If empty, the layout's default.
         root: Text = "",
         /// `bethink` (in the home) or `claude` (Claude Code's own directories, so that both share one memory). Another
         /// agent's files are only changed if the user chooses this.
         layout: Either(&["bethink", "claude"]) = "bethink",
-        /// `model`, `embedded` or `off`; without a provider `model` is embedded.
+        /// `model`, `embedded` or `off`. Without a provider, `model` means `embedded`.
         recall: Either(WHO_OR_NOBODY) = "model",
         extraction: Either(WHO_OR_NOBODY) = "model",
         dream: Either(WHO_OR_NOBODY) = "model",

@@ -18,9 +18,9 @@ pub const LOST_TOKENS: u64 = 2_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheDrop {
     pub cause: PromptChange,
-    /// Tokens that were in the cache.
+    /// Number of tokens that were in the cache.
     pub cached: u64,
-    /// Tokens that were read from the cache.
+    /// Number of tokens that were read from the cache.
     pub read: u64,
     /// The answer that reported the drop.
     pub seq: Seq,
@@ -37,14 +37,14 @@ impl CacheDrop {
 /// What one answer reported about the cache.
 #[derive(Clone, Debug)]
 struct CacheReading {
-    /// Tokens read and written, which the next prompt can read.
+    /// Number of tokens read and written, all of which the next prompt can read.
     cached: u64,
     model: String,
     answer: Option<AssistantMessageId>,
     at: UnixMicros,
 }
 
-/// What changed in the prompts handed out since the last reading.
+/// What changed in the prompts that were handed out since the last reading.
 #[derive(Clone, Debug, Default)]
 struct CacheChanges {
     compacted: bool,

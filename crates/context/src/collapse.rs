@@ -18,10 +18,10 @@ pub const BLOCK_PERCENT: u64 = 95;
 /// Spans are committed until the prompt is below this percentage. Above it, quality degrades; each commit costs the
 /// provider's cache, so commits should be rare.
 pub const UNTIL_PERCENT: u64 = 70;
-/// Minimum percentage of the effective window that a commit must free. If it frees less, the next one would be due in a
-/// few turns, so a compaction is better.
+/// Minimum percentage of the effective window that a commit must free. If it frees less, the next commit would be due in a few
+/// turns, so a compaction is better.
 pub const WORTH_PERCENT: u64 = 10;
-/// Spans are staged from this percentage on. Below it, they may never be needed.
+/// Spans are staged from this percentage on. Below this percentage, spans may never be needed.
 pub const STAGE_PERCENT: u64 = 50;
 /// Size of a span as a percentage of the effective window: large enough that few texts are needed, but small enough
 /// that a text covers one task.
@@ -38,7 +38,7 @@ pub const SPAN_MIN_TOKENS: u64 = 500;
 pub struct OpenSpan {
     pub first: Seq,
     pub last: Seq,
-    /// Estimated tokens, as the prompt shows them now.
+    /// Estimated number of tokens that the rounds take up in the prompt now.
     pub tokens: u64,
 }
 
@@ -156,9 +156,9 @@ fn tail_start(
     0
 }
 
-/// Chooses `staged` spans to commit, oldest first, until they free about `wanted` estimated tokens, and returns them
-/// with the tokens that they free. A span stays staged if this view does not show all of it, if it reaches into the
-/// newest part, or if it frees nothing.
+/// Chooses `staged` spans to commit, oldest first, until they free about `wanted` estimated tokens, and returns them with the
+/// number of tokens that they free. A span stays staged if this view does not show all of it, if it reaches into the newest
+/// part, or if it frees nothing.
 pub fn choose<'a>(
     history: &History,
     decisions: &Decisions,

@@ -11,7 +11,7 @@ use crate::decision::{Collapsed, Decision, Decisions};
 use crate::history::History;
 use crate::thresholds::Thresholds;
 
-/// The size of a prompt: tokens as the provider counts them, and as they were estimated.
+/// The size of a prompt in tokens: as counted by the provider, and as estimated.
 #[derive(Clone, Copy, Debug)]
 pub struct Fill {
     pub tokens: u64,
@@ -19,7 +19,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Converts counted tokens to estimated ones.
+    /// Converts a counted number of tokens to an estimated one.
     pub fn estimate(&self, counted: u64) -> u64 {
         let wide = u128::from(counted) * u128::from(self.estimated.max(1))
             / u128::from(self.tokens.max(1));
@@ -31,7 +31,7 @@ impl Fill {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedSpan {
     pub span: Collapsed,
-    /// Tokens that its messages take in the prompt if they are not collapsed.
+    /// Number of tokens that its messages take up in the prompt if they are not collapsed.
     pub tokens_before: u64,
 }
 

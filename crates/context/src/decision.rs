@@ -46,10 +46,10 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compacted {
     pub boundary: Boundary,
-    /// The todo list at that time, for a restart.
+    /// The todo list at the time of the compaction, for use after a restart.
     #[serde(default)]
     pub todos: Vec<Todo>,
-    /// Tokens that the provider counted in addition to the prompt, if known.
+    /// Number of tokens that the provider counted in addition to the prompt, if known.
     #[serde(default)]
     pub unseen: u64,
 }
@@ -62,7 +62,7 @@ pub struct Collapsed {
     pub last: Seq,
     pub text: String,
     pub tokens: u32,
-    /// The newest message when it was committed.
+    /// The newest message when the span was committed.
     pub made_after: Seq,
 }
 
@@ -112,7 +112,7 @@ pub struct ClearedResult {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The message after which it is shown.
+    /// The message after which the text is shown.
     pub after: Seq,
     /// What the text is, such as `todos`, `memory`, `file` or `plan`.
     pub what: String,
@@ -134,7 +134,7 @@ impl Attachment {
 pub struct Boundary {
     pub id: String,
     pub kept_from: Seq,
-    /// The newest message when it was made.
+    /// The newest message when the compaction was made.
     pub made_after: Seq,
     /// First text of the view, which explains that a compaction took place and how to read the earlier messages.
     pub marker: String,

@@ -11,9 +11,9 @@ use crate::usage::{Learner, attached, goes_on, reported, shown};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub tokens: u64,
-    /// Tokens that the provider last reported; 0 if all are estimated.
+    /// Number of tokens that the provider last reported; 0 if the whole count is estimated.
     pub reported: u64,
-    /// The correction that is applied to the other tokens.
+    /// The correction that is applied to the estimate of the other tokens.
     pub calibration: Calibration,
 }
 
@@ -63,7 +63,7 @@ fn newest_answer(
     Some((parts.map(|(at, _)| at).min()?, usage))
 }
 
-/// Returns the estimated tokens of all parts of the answer at the start of `entries`.
+/// Returns the estimated number of tokens in all parts of the answer at the start of `entries`.
 fn said(entries: &[HistoryEntry]) -> u64 {
     let Some(first) = entries.first() else { return 0 };
     let later = entries.iter().skip(1).filter(|e| goes_on(Some(first), &e.message));
@@ -89,7 +89,7 @@ pub struct PromptDifference {
     pub tools_changed: bool,
     /// Whether a compaction was made or undone in between.
     pub boundary_changed: bool,
-    /// Tokens of the messages before the first difference.
+    /// Number of tokens in the messages before the first difference.
     pub stable_tokens: u64,
 }
 

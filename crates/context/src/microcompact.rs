@@ -18,7 +18,7 @@ pub const KEEP: usize = 5;
 pub struct MicrocompactLimits {
     pub idle_minutes: u64,
     pub keep: usize,
-    /// Also clears when more results than this are shown; 0 turns this off.
+    /// Also clears results when more than this many are shown; 0 turns this off.
     pub above: usize,
     /// Tools whose results can be obtained again.
     pub tools: ToolSelection,

@@ -22,7 +22,7 @@ impl Hints {
         format!("`bethink history --session {} --message {seq}`", self.session)
     }
 
-    /// Says how to read the text of a result from byte `from` on, in parts that no budget of `most` characters shortens.
+    /// Says how to read the text of a result from byte `from` on, in parts that fit into a budget of `most` characters.
     fn part(&self, message: &Message, id: &ToolUseId, from: usize, most: u64) -> String {
         let command = self.command(message.seq);
         let command = command.trim_end_matches('`');
@@ -35,7 +35,7 @@ impl Hints {
         format!("{command}{call} --bytes {from}..{to}`, which shows up to {part} bytes at a time")
     }
 
-    /// Returns the text in place of a result that is larger than a budget of `most` characters.
+    /// Returns the text that replaces a result that is larger than a budget of `most` characters.
     pub fn preview(&self, message: &Message, id: &ToolUseId, text: &str, most: u64) -> String {
         let shown = beginning(text, PREVIEW_BYTES);
         format!(

@@ -26,7 +26,7 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) prompt: &'a ValidPrompt,
     pub(crate) shape: &'a PromptShape,
     pub(crate) size: Measure,
-    /// Tokens at which a compaction is due.
+    /// Number of tokens at which a compaction is due.
     pub(crate) compacts_at: u64,
     pub(crate) cache: api::CacheReport,
 }
@@ -86,7 +86,7 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
     }
 }
 
-/// Returns the tokens of attached memories.
+/// Returns the number of tokens in attached memories.
 fn memory_tokens(decisions: &Decisions) -> u64 {
     let memory =
         decisions.attachments().iter().filter(|a| a.what == "memory" && decisions.shows(a));

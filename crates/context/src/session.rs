@@ -27,7 +27,7 @@ pub struct SessionState {
     /// The prompt that was handed out last.
     pub shape: Option<PromptShape>,
     pub last_prompt: Option<UnixMicros>,
-    /// Tokens of the system prompt and tools in the last prompt.
+    /// Number of tokens in the system prompt and tools of the last prompt.
     pub fixed: FixedTokens,
     /// Learns from the provider's figures how to correct this session's estimates.
     pub learner: Learner,

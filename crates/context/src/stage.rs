@@ -20,7 +20,7 @@ pub(crate) fn report(
     })
 }
 
-/// Estimates the tokens of a text that replaces a result, accurately enough for a report.
+/// Estimates the number of tokens in a text that replaces a result, accurately enough for a report.
 pub(crate) fn tokens_of(text: &str) -> u64 {
     text.len() as u64 / 3
 }

@@ -28,7 +28,7 @@ pub struct SystemAndTools {
     is_assumed: bool,
 }
 
-/// Tokens of the system prompt and tools, by part.
+/// Number of tokens in the system prompt and tools, by part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FixedTokens {
     pub system: u64,
@@ -43,8 +43,8 @@ impl FixedTokens {
         self.system + self.instructions + self.memory + self.tools
     }
 
-    /// Returns the system prompt and tools without their texts, for callers that only need the figures. The texts are
-    /// assumed to be those of the last prompt.
+    /// Returns the system prompt and tools without their texts, for callers that need only the numbers of tokens. The texts
+    /// are assumed to be those of the last prompt.
     pub fn without_texts(self) -> SystemAndTools {
         let tools = "[]".to_owned();
         SystemAndTools { system: Vec::new(), tools, tokens: self, is_assumed: true }

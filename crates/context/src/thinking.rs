@@ -1,7 +1,7 @@
 //! Which models check thinking against the prompt from which it was made.
 
-/// The family whose models preserve thinking, and its first version that does (provider's documentation on preserved
-/// thinking: from Claude Fable 5.1 on). Other families do not preserve it.
+/// The family whose models preserve thinking, and the first version that does (provider's documentation on preserved thinking:
+/// from Claude Fable 5.1 on). Other families do not preserve it.
 const PRESERVING: (&str, Version) = ("fable", (5, 1));
 
 type Version = (u32, u32);

@@ -28,8 +28,8 @@ pub(crate) fn undated(model: &str) -> &str {
     }
 }
 
-/// Returns the tokens of a message as the prompt shows it. The text of a collapsed span is counted for the span's first
-/// message.
+/// Returns the number of tokens that a message takes up in the prompt. The text of a collapsed span is counted for the span's
+/// first message.
 pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     if let Some(span) = decisions.span_of(entry.message.seq) {
         return if span.first == entry.message.seq { u64::from(span.tokens) } else { 0 };
@@ -37,7 +37,7 @@ pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     tokens(entry, decisions, |_| true)
 }
 
-/// Returns the number of tokens of a message if results are replaced only by variants that are `wanted`.
+/// Returns the number of tokens in a message if results are replaced only by variants for which `wanted` returns true.
 fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> u64 {
     let shown = entry.blocks().map(|(block, facts)| match &block.kind {
         BlockKind::ToolResult { tool_use_id, .. } => {
@@ -49,7 +49,7 @@ fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) 
     shown.map(u64::from).sum()
 }
 
-/// Returns the tokens of texts attached from message `from` on, before message `before`.
+/// Returns the number of tokens in the texts attached from message `from` on, up to but not including message `before`.
 pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
     let within = decisions.attachments().iter().filter(|a| from <= a.after && a.after < before);
     within.map(|a| u64::from(a.tokens)).sum()
@@ -65,8 +65,8 @@ pub struct Learner {
     unseen: u64,
 }
 
-/// Maximum share of the window, as a divisor, by which the provider's count may exceed the estimate. The difference comes
-/// from a system prompt and tools that the client adds, and is expected again; a larger one would mean a different prompt.
+/// Maximum share of the window, as a divisor, by which the provider's count may exceed the estimate. The difference comes from
+/// a system prompt and tools that the client adds, and is expected again; a larger difference would mean a different prompt.
 pub const UNSEEN_SHARE: u64 = 4;
 
 impl Learner {
@@ -84,7 +84,7 @@ impl Learner {
         self.calibration
     }
 
-    /// Returns the tokens by which the last reported prompt exceeded its estimate.
+    /// Returns the number of tokens by which the last reported prompt exceeded its estimate.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }

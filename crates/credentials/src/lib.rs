@@ -63,8 +63,8 @@ impl HomeToken {
         Self(self.sign(HOOK))
     }
 
-    /// Returns the secret in the gateway's addresses, for clients that can only send the provider's credential. The secret only
-    /// opens the gateway.
+    /// Returns the secret in the gateway's addresses, for clients that can only send the provider's credential. The secret
+    /// gives access only to the gateway.
     pub fn capability(&self) -> Self {
         let key = blake3::derive_key(CAPABILITY, self.0.as_bytes());
         Self(blake3::Hash::from_bytes(key).to_hex().to_string())

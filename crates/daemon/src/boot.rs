@@ -104,7 +104,7 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// Starts the background work. Work that writes to the home waits while the home cannot be written.
+    /// Starts the background work. Work that writes to the home waits while the home cannot be written to.
     async fn start(&self, opened: OpenReport) -> Result<(), BootError> {
         self.note_opened(opened);
         // Reports errors in the user's notes template and prompt at startup.

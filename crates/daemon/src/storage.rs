@@ -1,5 +1,5 @@
-//! Keeps the daemon serving while its home cannot be written: reads go on, writes are refused, and what needs a write is
-//! resumed when writing works again.
+//! Keeps the daemon serving while its home cannot be written to: reads go on, writes are refused, and work that needs a write
+//! is resumed once writing works again.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -14,13 +14,13 @@ use rustix::fs::OFlags;
 
 use crate::Daemon;
 
-/// How often a home that cannot be written is tested.
+/// How often a home that cannot be written to is tested.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 /// Size of the file that is written to test the home. With less space left, ordinary requests would fail.
 const PROBE_BYTES: usize = 1 << 20;
 
 impl Daemon {
-    /// Waits for failed writes. After one, tests the home until it can be written. `behind` says whether the previous
+    /// Waits for a write to fail, and then tests the home until it can be written to. `behind` says whether the previous
     /// daemon's work still has to be resumed. Nothing runs while all writes succeed.
     pub(crate) async fn watch_storage(self, behind: bool) {
         let stopped = self.cx.stopping().clone().cancelled_owned();
@@ -63,7 +63,7 @@ impl Daemon {
         }
     }
 
-    /// Tests whether the home and its database can be written.
+    /// Tests whether the home and its database can be written to.
     async fn probe_storage(&self) -> StoreResult<()> {
         let (store, home) = (&self.inner.store, self.cx.settings().home.clone());
         let written = blocking(move || Ok(write_probe(&home))).await;

@@ -1,7 +1,8 @@
 //! The dashboard: a page for a browser, which uses the daemon's public routes.
 //!
-//! Owns the page (`page/`, TypeScript), the committed files built from it (`dist/`), and their headers. The guard and the
-//! login are in `server`, and everything that the page shows comes from the API: no route here serves a person's data.
+//! This crate contains the page (`page/`, TypeScript), the committed files built from it (`dist/`), and their headers. The
+//! guard and the login are in `server`, and everything that the page shows comes from the API: no route here serves a person's
+//! data.
 //!
 //! Reading order: [`router`] → `files` → `headers`; for the page, `page/src/main.ts` → `shell.ts` → `views/`.
 

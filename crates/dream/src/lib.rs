@@ -1,9 +1,9 @@
 //! Consolidation: plans how to tidy a memory directory. The plan can be inspected before it is applied.
 //!
-//! This crate has the four phases, the rules for what may be changed, and the checks of a model's edits. It is pure: it
-//! takes files as text and the time as an argument, and returns a plan. A file that a person wrote or changed is only
-//! changed if nothing is lost, and private and team directories never mix. The daemon decides when to dream, takes the
-//! lock, and applies the plan; `bethink-memdir` handles front matter and the index.
+//! This crate contains the four phases, the rules for what may be changed, and the checks of a model's edits. It is pure: it
+//! takes files as text and the time as an argument, and returns a plan. A file that a person wrote or changed is only changed
+//! if nothing is lost, and private and team directories never mix. The daemon decides when to dream, takes the lock, and
+//! applies the plan; `bethink-memdir` handles front matter and the index.
 //!
 //! Reading order: [`directory`] → [`mod@plan`] → `bench` → `orient` → `gather` → `consolidate` → `prune`, with
 //! `text` and `links` below them; then, for a dream with a model: [`model`].

@@ -163,7 +163,7 @@ fn shorten(bench: &mut DreamBench) {
     }
 }
 
-/// Returns entries that consist of a single, too long line, longest first.
+/// Returns entries that consist of a single line that is too long, longest first.
 fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
     let long = |entry: &index::IndexEntry<'_>| entry.text.trim_end().chars().count();
     let mut found: Vec<(Name, usize)> = index::entries(text)

@@ -47,7 +47,7 @@ impl<'a> Matrix<'a> {
         (packed.as_chunks().0, scales.as_chunks().0)
     }
 
-    /// Converts a row to whole numbers, and returns their scale. Of each group, the even columns come first, because that
+    /// Converts a row to whole numbers, and returns their scale. In each group, the even columns come first, because that
     /// needs no shuffling.
     #[inline(always)]
     fn whole_row(&self, row: usize, out: &mut [i16]) -> f32 {

@@ -19,7 +19,7 @@ pub struct NamedText {
     pub text: String,
 }
 
-/// An agent that works, or worked, while the main conversation goes on.
+/// An agent that works or worked in the background while the main conversation continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundAgent {
     /// The ID that the client gave the agent; empty if unknown.
@@ -51,7 +51,7 @@ pub struct UsedFile {
     pub path: String,
     /// The newest call.
     pub last: Seq,
-    /// Whether a call ended without an error.
+    /// Whether a call that uses the file has ended without an error.
     pub is_confirmed: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct ClientState {
 struct StateCall {
     kind: ToolKind,
     name: String,
-    /// Whether an agent works in the background.
+    /// Whether the call starts an agent in the background.
     background: bool,
     plan: String,
     /// Files that the call reads or changes.
@@ -99,7 +99,7 @@ impl StateCall {
 const TEXT_BYTES: usize = 40_000;
 /// Maximum number of entries of each kind.
 const ENTRIES: usize = 24;
-/// Number of files kept. At twice as many, the least recently used half is dropped.
+/// Number of files kept. Once there are twice as many, the least recently used half is dropped.
 const FILES: usize = 400;
 /// Maximum number of files in one patch.
 const PATCHED: usize = 100;

@@ -51,10 +51,10 @@ impl CommandFact {
 }
 
 const LINE_BYTES: usize = 140;
-/// Number of commands kept. At twice as many, the least recently used half is dropped.
+/// Number of commands kept. Once there are twice as many, the least recently used half is dropped.
 const COMMANDS: usize = 200;
 
-/// Records that a command is run.
+/// Records that a command was started.
 pub(crate) fn called(all: &mut Vec<CommandFact>, command: &str, seq: Seq) {
     let first = first_line(command);
     if first.is_empty() {
@@ -138,7 +138,7 @@ pub(crate) fn branch<'a>(command: &str, text: &'a str) -> Option<&'a str> {
     text.lines().take(HEAD).find_map(|line| named(line).or_else(|| committed(line)))
 }
 
-/// Returns what a command is for, by its words.
+/// Returns what a command is for, judging by its words.
 pub fn purpose(command: &str) -> CommandPurpose {
     const COMMITS: [&str; 5] = ["git commit", "git push", "git tag", "gh pr create", "npm publish"];
     const TESTS: [&str; 10] = [

@@ -44,9 +44,9 @@ pub enum EditKind {
     Removed,
 }
 
-/// Number of symbols kept per file. At twice as many, the oldest half is dropped.
+/// Number of symbols kept per file. Once there are twice as many, the oldest half is dropped.
 const SYMBOLS: usize = 60;
-/// Number of notes kept per file. At twice as many, the oldest half is dropped.
+/// Number of notes kept per file. Once there are twice as many, the oldest half is dropped.
 const NOTES: usize = 20;
 
 /// An edit whose result has not arrived.

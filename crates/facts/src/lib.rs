@@ -55,7 +55,7 @@ pub struct Facts {
     pub names: Names,
     /// The user's words, oldest first.
     pub user: Vec<RecordedStatement>,
-    /// The assistant's words, oldest first, each shortened to its beginning.
+    /// The assistant's words, oldest first; only the beginning of each text is kept.
     pub assistant: Vec<RecordedStatement>,
     /// Reports of agents that the assistant started, oldest first. The question of each report is the agent's task.
     pub reports: Vec<RecordedStatement>,
@@ -162,7 +162,7 @@ impl Facts {
         forget_oldest(&mut self.reports, REPORTS);
     }
 
-    /// Records a statement of the user; `whole` is the text that contains `said`.
+    /// Records a statement by the user; `whole` is the text that contains `said`.
     fn user_said(&mut self, said: RecordedStatement, whole: &str) {
         let handover = said.kind == SaidKind::Handover;
         let voice = if handover { Voice::Spoken } else { Voice::User };

@@ -13,7 +13,7 @@ use crate::need::{NeedMoment, need};
 const SLOW_HALF_LIFE: f32 = 300.0;
 /// Number of messages after which the weight of a mention, as a sign of current activity, is halved.
 const QUICK_HALF_LIFE: f32 = 40.0;
-/// Number of names kept. At twice as many, the least used half is dropped.
+/// Number of names kept. Once there are twice as many, the least used half is dropped.
 const MAX_NAMES: usize = 24_000;
 /// Maximum number of new names taken from one result: a listing of a thousand files is not a thousand facts.
 const NAMES_PER_TEXT: usize = 600;

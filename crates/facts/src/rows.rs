@@ -111,7 +111,7 @@ pub fn action(action: &Action) -> String {
     format!("{} {}{failed}", mark(action.seq), action.text)
 }
 
-/// Formats a statement of the user, with the question that it answers.
+/// Formats a statement by the user, with the question that it answers.
 pub fn said(said: &RecordedStatement, bytes: usize) -> String {
     let (mark, text) = (mark(said.seq), one_line(&said.text, bytes));
     match &said.question {

@@ -21,7 +21,7 @@ use bethink_render::usage as render;
 /// How often a followed log is checked for new lines.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Maximum number of rows of the ledger that `status` shows. The ledger rarely has more.
+/// Maximum number of ledger rows that `status` shows. The ledger rarely has more.
 const PURPOSES: usize = 8;
 
 pub(crate) async fn up(app: &mut CliApp) -> Done {

@@ -261,7 +261,7 @@ fn listens(app: &CliApp) -> DoctorFinding {
     }
 }
 
-/// Warns if another program took the daemon's port, so that the daemon moved to another one.
+/// Warns if the daemon moved to another port because another program had taken its own.
 fn moved(app: &CliApp) -> Option<DoctorFinding> {
     let note = app.places.home.moved_note();
     let found = std::fs::read_to_string(&note).ok()?;

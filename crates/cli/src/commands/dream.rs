@@ -1,4 +1,4 @@
-//! `bethink dream`: consolidates a project's memory, shows what that would change, or undoes it.
+//! `bethink dream`: consolidates a project's memory, shows what a consolidation would change, or undoes the last one.
 
 use bethink_api::{DreamPhase, DreamRequest, DreamResult, MemoryScope};
 use bethink_terminal::words::plural;

@@ -1,4 +1,4 @@
-//! Shows what `demo` and `replay` print after a session was replayed: its notes, an answer from its history, its figures.
+//! Shows what `demo` and `replay` print after replaying a session: its notes, an answer from its history, and its figures.
 
 use bethink_api::{Compaction, SearchHit};
 use bethink_client::{Client, ClientError, SearchQuery};

@@ -1,8 +1,8 @@
 //! The daemon as a user service: the service file and the commands that enable it. This module is pure;
 //! `commands::service` writes the file and runs the commands.
 //!
-//! The templates are the files in `deploy/`. A file that was copied from there by hand differs from one that
-//! `bethink up --install` writes only in the program's path and the variables.
+//! The templates are the files in `deploy/`. Only the program's path and the variables differ between a file that was copied
+//! from there by hand and one that `bethink up --install` writes.
 
 mod launchd;
 mod manager;

@@ -6,9 +6,9 @@ use crate::limits::INSTRUCTIONS_BYTES;
 
 const HEADING: &str = "compact instructions";
 
-/// Returns the text below the heading "Compact instructions", of any level and in any case, up to the next heading of
-/// the same or a higher level. The first such section that is not empty counts. At most [`INSTRUCTIONS_BYTES`], cut at a
-/// line ending.
+/// Returns the text below the heading "Compact instructions", of any level and in any case, up to the next heading of the same
+/// or a higher level. If there are several such sections, the first that is not empty is used. At most [`INSTRUCTIONS_BYTES`],
+/// cut at a line ending.
 pub fn compact_instructions(markdown: &str) -> Option<String> {
     let lines: Vec<&str> = markdown.trim_start_matches('\u{feff}').lines().collect();
     let fenced = closed_fences(&lines);

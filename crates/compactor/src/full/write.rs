@@ -18,7 +18,7 @@ pub struct FullSummarizer<'a> {
     pub through: Seq,
 }
 
-/// Percentage of the room for open work that the model's text lacks.
+/// Percentage of the room that is reserved for open work missing from the model's text.
 const OPEN_PERCENT: usize = 10;
 const ADDED: &str = "Added from the session's history:\n";
 /// Minimum room for a useful summary, in bytes.

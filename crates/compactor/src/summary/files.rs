@@ -121,8 +121,8 @@ pub(super) fn room_for_rows(groups: &[PassageGroup], room: usize) -> usize {
     (room / ROWS_SHARE).min(edited.map(|group| group.head.len() + 1).sum())
 }
 
-/// Writes the chosen passages of each file, and lists the other edited files in what is left of `room`, those that were
-/// used last first.
+/// Writes the chosen passages of each file, and lists the other edited files, most recently used first, in what is left of
+/// `room`.
 pub(super) fn render(groups: &[PassageGroup], mut room: usize) -> String {
     let mut out = String::new();
     let mut others: Vec<&PassageGroup> = Vec::new();

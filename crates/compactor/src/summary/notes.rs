@@ -22,16 +22,16 @@ pub struct SessionNotes {
 #[derive(Clone, Copy, Debug)]
 pub struct NotesSummarizer<'a> {
     pub notes: &'a SessionNotes,
-    /// Whether no other level may be tried. Notes may then leave less room for additions.
+    /// Whether no other level may be tried. If so, notes may leave less room for additions.
     pub is_only: bool,
 }
 
-/// Maximum percentage of the summary's budget for notes. Longer ones leave too little room for additions, and the next
-/// level writes a better summary.
+/// Maximum percentage of the summary's budget that notes may take up. Longer notes leave too little room for additions, and
+/// the next level then writes a better summary.
 const NOTES_PERCENT: usize = 50;
-/// Maximum percentage for notes if no other level may be tried.
+/// The same maximum if no other level may be tried.
 const ONLY_PERCENT: usize = 85;
-/// Percentage of the remaining room for open work.
+/// Percentage of the remaining room that open work may take up.
 const OPEN_PERCENT: usize = 30;
 const USER_HEADING: &str = "# All User Messages";
 const OPEN_HEADING: &str = "# Open Work";

@@ -22,8 +22,8 @@ const NEXT: f32 = 1.5;
 const SPREAD: f32 = 6.0;
 /// Factor for the rarity of a name among the candidates; other words have a smaller factor. The need for a name is added.
 const NAME: f32 = 1.0;
-/// Maximum number of lines of one edited file. Whoever needs more reads the file: with 10 to 12, a summary answers as many
-/// questions as without a limit, and the whole prompt one more in 208.
+/// Maximum number of lines from one edited file. A model that needs more can read the file. In a test with 208 questions and a
+/// limit of 10 to 12 lines, the summary answered as many questions as without a limit, and the whole prompt answered one more.
 const FILE_LINES: usize = 12;
 
 /// Number of messages after which a passage has lost half of the value that it can lose.
@@ -210,7 +210,7 @@ impl Terms {
     }
 }
 
-/// Calls `each` with the words and names of a text in lower case, and whether it is a name.
+/// Calls `each` with each word and name of a text, in lower case, and with whether it is a name.
 fn for_each_term(text: &str, mut each: impl FnMut(&str, bool)) {
     const SHORTEST: usize = 3;
     let mut named = HashSet::new();

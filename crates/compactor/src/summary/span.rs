@@ -31,10 +31,10 @@ pub struct SpanRequest {
 /// Number of messages after a span that are searched for fixes: a failure is fixed soon or not at all.
 pub const SPAN_AFTER: usize = 40;
 
-/// The strategy of the texts of spans, stored with each span: no model is called.
+/// The strategy that is stored with each span: no model is called to write its text.
 pub const SPAN_STRATEGY: &str = "embedded";
 
-/// Writes the text of a span in up to `max_bytes`. After an error, which gives the reason, the span is not collapsed.
+/// Writes the text of a span in up to `max_bytes`. If this fails, the error gives the reason, and the span is not collapsed.
 pub fn write_span(request: &SpanRequest) -> Result<String, String> {
     let (Some(first), Some(last)) = (request.messages.first(), request.messages.last()) else {
         return Err("the span has no messages".to_owned());
@@ -149,7 +149,7 @@ fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     titled("Commands and calls:", page.finish())
 }
 
-/// Lists failures in the span, and how they ended, in it or soon after it.
+/// Lists the failures in the span, and how each was resolved, in the span or soon after it.
 fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: usize) -> String {
     if facts.tools.failures.is_empty() {
         return String::new();

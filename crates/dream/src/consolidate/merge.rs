@@ -118,9 +118,9 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Returns the pairs worth comparing, sorted: topics that have one topic's rarest sentence in common, as copies do, and
-/// topics where one contains one of the other's rarest words. If no word is rare, for example in thousands of topics on one
-/// subject, some similar topics that are not copies are not compared.
+/// Returns the pairs of topics worth comparing, sorted. A pair is worth comparing if both contain the rarest sentence of one
+/// of them, as copies do, or if one contains one of the other's rarest words. If no word is rare, for example in thousands of
+/// topics on one subject, some similar topics that are not copies are not compared.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
     let by_word = places(&leaves, |leaf| &leaf.content.words);

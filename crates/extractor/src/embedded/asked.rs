@@ -1,4 +1,4 @@
-//! Explicit requests of the user to remember or forget something.
+//! Explicit requests by the user to remember or forget something.
 
 use super::table::TABLE;
 

@@ -21,9 +21,9 @@ use crate::same::Meaning;
 pub const MAX_CANDIDATES: usize = 5;
 /// Minimum score of a sentence that becomes a candidate.
 const MIN_SCORE: i32 = 1;
-/// Maximum size of a candidate of several sentences, in bytes.
+/// Maximum size of a candidate that consists of several sentences, in bytes.
 const MAX_BYTES: usize = 600;
-/// Number of the best candidates that are compared with each other.
+/// Number of candidates, best first, that are compared with each other.
 const COMPARED: usize = 200;
 /// Penalty for a sentence that only announces what follows.
 const OPENING: i32 = 3;
@@ -34,7 +34,7 @@ const REPEATED: i32 = 3;
 /// Maximum number of sentences in a message; longer messages are assumed to be pasted.
 const MAX_SENTENCES: usize = 30;
 
-/// A statement of the user that may be worth remembering.
+/// A statement by the user that may be worth remembering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundCandidate {
     pub seq: Seq,
@@ -72,7 +72,7 @@ struct Cue {
 struct Cues {
     cues: Vec<Cue>,
     patterns: RegexSet,
-    /// For each pattern the number of its cue, and whether the pattern must match.
+    /// For each pattern, the number of its cue, and whether the pattern must match.
     owners: Vec<(usize, bool)>,
 }
 

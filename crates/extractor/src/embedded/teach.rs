@@ -44,7 +44,7 @@ pub fn taught_by<'a>(said: impl IntoIterator<Item = &'a RecordedStatement>) -> T
     found
 }
 
-/// The following sentences are to be remembered, because an earlier one requested it.
+/// The following sentences are to be remembered, because an earlier sentence asked for that.
 #[derive(Clone, Copy, Default)]
 struct Following {
     /// Whether a list item was read.
@@ -104,7 +104,8 @@ impl<'a> StatementReader<'_, 'a> {
         true
     }
 
-    /// Handles a sentence that the user asked to remember in an earlier sentence; returns whether it is such a sentence.
+    /// Handles a sentence that the user asked to remember in an earlier sentence; returns whether the sentence is one of
+    /// these.
     fn continued(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
         let Some(Following { items, paragraph }) = &mut self.following else { return false };
         let own = *paragraph.get_or_insert(sentence.paragraph);

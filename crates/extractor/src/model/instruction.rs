@@ -3,7 +3,7 @@
 use super::shape::Toolset;
 use super::table::Table;
 
-/// Maximum number of rows in the manifest.
+/// Maximum number of rows in the list of known topics.
 pub const MANIFEST_ROWS: usize = 200;
 
 /// The end of an extraction's prompt.

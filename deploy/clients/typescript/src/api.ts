@@ -1463,7 +1463,7 @@ export interface components {
             current?: string | null;
             /** @description ETag of the file, for the next write. */
             etag?: string | null;
-            /** @description What was to be written; absent if the file was to be removed. */
+            /** @description The content to write; absent if the file was to be removed. */
             yours?: string | null;
         };
         /** @description The provider's prompt cache was missed. */
@@ -1481,12 +1481,12 @@ export interface components {
             cause: components["schemas"]["PromptChange"];
             /**
              * Format: int64
-             * @description Tokens read from the cache or written to it by the previous prompt.
+             * @description Number of tokens that the previous prompt read from the cache or wrote to it.
              */
             read_before: number;
             /**
              * Format: int64
-             * @description Tokens read from the cache by this prompt.
+             * @description Number of tokens that this prompt read from the cache.
              */
             read_now: number;
             /** @description When it happened, as RFC 3339. */
@@ -1498,7 +1498,7 @@ export interface components {
         CacheReport: {
             /**
              * Format: int64
-             * @description Number of prompts for which much of the cached prefix was not read again, not counting those after a compaction.
+             * @description Number of prompts for which much of the cached prefix was not read from the cache, except right after a compaction.
              */
             breaks: number;
             last?: components["schemas"]["CacheFall"] | null;
@@ -1593,12 +1593,12 @@ export interface components {
             text: string;
             /**
              * Format: int64
-             * @description Estimated tokens that the messages take in the prompt if they are not collapsed.
+             * @description Estimated number of tokens that the messages take up in the prompt if they are not collapsed.
              */
             tokens_before: number;
             /**
              * Format: int64
-             * @description Estimated tokens of the text.
+             * @description Estimated number of tokens in the text.
              */
             tokens: number;
             /** @description How the text was written. */
@@ -1666,19 +1666,19 @@ export interface components {
             kept_from_seq: number;
             /**
              * Format: int64
-             * @description Tokens of the prompt before the compaction.
+             * @description Size of the prompt before the compaction, in tokens.
              */
             tokens_before: number;
             /**
              * Format: int64
-             * @description Tokens of the prompt after the compaction.
+             * @description Size of the prompt after the compaction, in tokens.
              */
             tokens_after: number;
             /** @description The text that replaces the messages. */
             summary: string;
             /**
              * Format: int64
-             * @description Tokens of the summary.
+             * @description Number of tokens in the summary.
              */
             summary_tokens: number;
             /**
@@ -1821,7 +1821,7 @@ export interface components {
         ContextLevel: {
             /**
              * Format: int64
-             * @description Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt.
+             * @description Estimated number of tokens in the next prompt. The system prompt and tools are counted as in the last prompt.
              */
             tokens: number;
             level: components["schemas"]["FillLevel"];
@@ -1835,7 +1835,7 @@ export interface components {
         ContextReport: {
             /**
              * Format: int64
-             * @description Tokens of the whole prompt.
+             * @description Number of tokens in the whole prompt.
              */
             tokens: number;
             parts: components["schemas"]["PartTokens"];
@@ -1852,7 +1852,7 @@ export interface components {
             percent: number;
             /**
              * Format: int64
-             * @description Messages in the prompt.
+             * @description Number of messages in the prompt.
              */
             messages: number;
             level: components["schemas"]["FillLevel"];
@@ -1964,7 +1964,7 @@ export interface components {
             name?: string | null;
             /**
              * Format: int64
-             * @description Tokens of the attached text.
+             * @description Number of tokens in the attached text.
              */
             tokens?: number | null;
             /** @description The messages that are shown differently. */
@@ -2123,15 +2123,15 @@ export interface components {
         FidelityDetail: {
             /**
              * Format: int64
-             * @description Number of names that were checked: of those that occurred more than once, at most the 300 likeliest to be needed.
+             * @description Number of names that were checked: names that occurred more than once, at most the 300 most likely to be needed.
              */
             names: number;
             /**
              * Format: int64
-             * @description Number of these names that the new prompt still contains.
+             * @description Number of the checked names that the new prompt still contains.
              */
             kept: number;
-            /** @description Names that the new prompt no longer contains: at most 12, those most likely to be needed. */
+            /** @description Names that the new prompt no longer contains; at most the 12 most likely to be needed. */
             lost: string[];
             hindsight?: components["schemas"]["Hindsight"] | null;
         };
@@ -2206,8 +2206,8 @@ export interface components {
             /** @description The name. */
             name: string;
             /**
-             * @description `removed` if the topic contained nothing else, `restored` if it is again as it was before the session, or `cut` if
-             *     only the lines of the session were removed.
+             * @description `removed` if the topic contained nothing else, `restored` if it is now as it was before the session, or `cut` if only
+             *     the lines of the session were removed.
              */
             outcome: components["schemas"]["MemoryOutcome"];
             /** @description The lines that are removed. */
@@ -2251,26 +2251,26 @@ export interface components {
          */
         HealthStatus: "ok" | "degraded";
         /**
-         * @description How well a compaction turned out: of the names used both before it and in the 40 messages after it, how many were
-         *     in the prompt right after it.
+         * @description How well a compaction turned out: how many of the names that were used before the compaction, and again in the next 40
+         *     messages, were still in the prompt right after it.
          */
         Hindsight: {
             /**
              * Format: double
-             * @description Share of these names that the prompt contained, from 0 to 1.
+             * @description Share of the names used before and after the compaction that the prompt contained, from 0 to 1.
              */
             score: number;
             /**
              * Format: int64
-             * @description Number of these names.
+             * @description Number of names used before and after the compaction.
              */
             names: number;
             /**
              * Format: int64
-             * @description Number of these names that the prompt contained.
+             * @description Number of names used before and after the compaction that the prompt contained.
              */
             kept: number;
-            /** @description The names that the prompt did not contain. */
+            /** @description The names used before and after the compaction that the prompt did not contain. */
             lost: string[];
         };
         /** @description A message of a history, with its position. */
@@ -2306,7 +2306,7 @@ export interface components {
             session_id: string;
             /**
              * Format: int64
-             * @description Messages of the main thread.
+             * @description Number of messages in the main thread.
              */
             messages: number;
             /** @description Sessions created from side conversations. */
@@ -2412,22 +2412,22 @@ export interface components {
             paths?: string[];
             /**
              * Format: int64
-             * @description Size of the file.
+             * @description Size of the file, in bytes.
              */
             bytes: number;
             /**
              * Format: int64
-             * @description Lines that are loaded.
+             * @description Number of lines that are loaded.
              */
             lines: number;
             /**
              * Format: int64
-             * @description Characters that are loaded.
+             * @description Number of characters that are loaded.
              */
             chars: number;
             /**
              * Format: int64
-             * @description Estimated tokens.
+             * @description Estimated number of tokens.
              */
             tokens: number;
             /** @description Human-readable warnings. */
@@ -2733,16 +2733,16 @@ export interface components {
             /** @description The project's memory directory. */
             dir: string;
             scope: components["schemas"]["MemoryScope"];
-            /** @description Text of the index, cut to its limits. */
+            /** @description Text of the index, cut off at the limits. */
             content: string;
             /**
              * Format: int64
-             * @description Lines of the whole file.
+             * @description Number of lines in the whole file.
              */
             lines: number;
             /**
              * Format: int64
-             * @description Size of the whole file.
+             * @description Size of the whole file, in bytes.
              */
             bytes: number;
             cut_by?: components["schemas"]["IndexLimit"] | null;
@@ -2757,7 +2757,7 @@ export interface components {
             strange?: string[];
             /** @description Why the directory cannot be read. The other fields are then out of date. */
             fault?: string | null;
-            /** @description Whether the directory is checked every few seconds, because the system does not report its changes. */
+            /** @description Whether the directory is checked every few seconds, because the system does not report changes in it. */
             polled?: boolean;
         };
         /**
@@ -2816,7 +2816,7 @@ export interface components {
             topics: number;
             /**
              * Format: int64
-             * @description Size of all topics together.
+             * @description Total size of all topics, in bytes.
              */
             bytes: number;
             index?: components["schemas"]["IndexSize"] | null;
@@ -2879,7 +2879,7 @@ export interface components {
             note?: string;
             /**
              * Format: int64
-             * @description Size of the file; absent if it was removed.
+             * @description Size of the file, in bytes; absent if the file was removed.
              */
             bytes?: number | null;
             /** @description The ETag of this version. */
@@ -2977,7 +2977,7 @@ export interface components {
             bytes: number;
             /**
              * Format: int64
-             * @description Number of lines of the whole text.
+             * @description Number of lines in the whole text.
              */
             lines: number;
         };
@@ -3275,7 +3275,7 @@ export interface components {
             edits?: boolean;
         };
         /**
-         * @description What kind of message it is.
+         * @description The kind of message.
          * @enum {string}
          */
         OutlineKind: "typed" | "inserted" | "results" | "assistant";
@@ -3302,22 +3302,22 @@ export interface components {
             id: string;
             failed?: boolean;
         };
-        /** @description Tokens of one model call. */
+        /** @description Token counts of one model call. */
         OutlineUsage: {
             /**
              * Format: int64
-             * @description Size of the prompt.
+             * @description Size of the prompt, in tokens.
              */
             prompt: number;
             /**
              * Format: int64
-             * @description The part of the prompt that came from the cache.
+             * @description Number of the prompt's tokens that came from the cache.
              */
             cached: number;
             /** Format: int64 */
             output: number;
         };
-        /** @description Tokens of the prompt, by part. */
+        /** @description Number of tokens in the prompt, by part. */
         PartTokens: {
             /**
              * Format: int64
@@ -3509,7 +3509,7 @@ export interface components {
             name: string;
             /** @description The whole topic, as its file would contain it. */
             text: string;
-            /** @description Text of the topic that it would replace; absent if there is none. */
+            /** @description Text of the topic that the proposal would replace; absent if there is none. */
             replaces?: string | null;
             /** @description Who proposed it. */
             by: components["schemas"]["ProposalAuthor"];
@@ -3588,7 +3588,7 @@ export interface components {
              * @description Number of topics that were searched.
              */
             searched: number;
-            /** @description How they were chosen. */
+            /** @description How the memories were chosen. */
             strategy: components["schemas"]["Strategy"];
         };
         /**
@@ -3657,7 +3657,7 @@ export interface components {
          * @enum {string}
          */
         RecallManner: "asked" | "injected";
-        /** @description A topic that has no description, that its own words do not find, or that is recalled too often. */
+        /** @description A topic that has no description, that is not found by its own words, or that is recalled too often. */
         RecallProblem: {
             scope: components["schemas"]["MemoryScope"];
             /** @description The name. */
@@ -3686,7 +3686,10 @@ export interface components {
              * @description Memories that this session has received since its last compaction are left out.
              */
             session_id?: string | null;
-            /** @description Names of tools used recently. Memories that only explain these tools are left out. By default, the session's. */
+            /**
+             * @description Names of tools used recently. Memories that only explain these tools are left out. By default, the tools that the
+             *     session used recently.
+             */
             recent_tools?: string[] | null;
             /**
              * Format: int64
@@ -3728,7 +3731,7 @@ export interface components {
             age: string;
             /** @description When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file. */
             modified: string;
-            /** @description Whether the memory fits the question. The sure ones are first. */
+            /** @description Whether the memory fits the question. Memories that certainly fit come first. */
             certainty: components["schemas"]["RecallCertainty"];
             /**
              * Format: double
@@ -3747,7 +3750,7 @@ export interface components {
             path: string;
             /**
              * @description The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch. Such
-             *     memories are last.
+             *     memories come last.
              */
             unmerged?: string | null;
             why: components["schemas"]["RecallWhy"];
@@ -3759,7 +3762,7 @@ export interface components {
             name: string;
             why: components["schemas"]["RecallWhy"];
         };
-        /** @description A time in which nothing is recorded or learned. */
+        /** @description A time during which nothing is recorded or learned. */
         RecordingPause: {
             /** @description When it began, as RFC 3339. */
             since: string;
@@ -3796,7 +3799,7 @@ export interface components {
              * @description Number of attempts with this prompt, including this one. By default, the daemon counts the reports.
              */
             attempt?: number | null;
-            /** @description Part of the answer was already shown, so the call must not be repeated silently. */
+            /** @description Whether part of the answer was already shown, so that the call must not be repeated silently. */
             heard?: boolean;
         };
         /** @description What the error was, what was done about it, and whether to try again. */
@@ -4116,12 +4119,12 @@ export interface components {
             stage: components["schemas"]["PromptStage"];
             /**
              * Format: int64
-             * @description Tokens before the stage.
+             * @description Number of tokens before the stage.
              */
             tokens_before: number;
             /**
              * Format: int64
-             * @description Tokens after the stage.
+             * @description Number of tokens after the stage.
              */
             tokens_after: number;
             /** @description What the stage changed: `tool_use` IDs, message positions or names. */
@@ -4249,7 +4252,7 @@ export interface components {
              * @description Number of files that were pushed to the remote.
              */
             pushed: number;
-            /** @description Topics that were changed both here and at the remote. */
+            /** @description Topics that were changed both locally and on the remote. */
             conflicts: components["schemas"]["TeamConflict"][];
             /** @description Files that were not shared. */
             blocked: components["schemas"]["TeamBlocked"][];
@@ -4257,7 +4260,7 @@ export interface components {
             pulled_files?: string[];
             /** @description Files that were pushed to the remote. */
             pushed_files?: string[];
-            /** @description The commit of both the directory and the remote after the sync. */
+            /** @description The commit that both the directory and the remote are at after the sync. */
             head?: string | null;
             /** @description What else a person should know. */
             notes?: string[];
@@ -4285,17 +4288,17 @@ export interface components {
             effective: number;
             /**
              * Format: int64
-             * @description From this prompt size on, the level is `warning`.
+             * @description When the prompt reaches this size, the level becomes `warning`.
              */
             warning: number;
             /**
              * Format: int64
-             * @description From this prompt size on, the session is compacted automatically, if that is turned on.
+             * @description When the prompt reaches this size, the session is compacted automatically, if that is turned on.
              */
             auto: number;
             /**
              * Format: int64
-             * @description From this prompt size on, no prompt is returned without a compaction.
+             * @description When the prompt reaches this size, no prompt is returned without a compaction.
              */
             blocking: number;
         };
@@ -4340,7 +4343,7 @@ export interface components {
         TokenEstimate: {
             /**
              * Format: int64
-             * @description Tokens that the provider reported.
+             * @description Number of tokens that the provider reported.
              */
             reported: number;
             /**
@@ -4355,7 +4358,7 @@ export interface components {
             turns: number;
             /**
              * Format: double
-             * @description Mean relative error of the estimated growth per turn, over the most recent turns.
+             * @description Mean relative error of the prompt's estimated growth per turn, over the most recent turns.
              */
             error?: number | null;
         };
@@ -4415,12 +4418,12 @@ export interface components {
             calls: number;
             /**
              * Format: int64
-             * @description Calls that failed.
+             * @description Number of calls that failed.
              */
             failed: number;
             /**
              * Format: int64
-             * @description Input tokens that were not in a cache.
+             * @description Number of input tokens that were not in a cache.
              */
             input_tokens: number;
             /**
@@ -4460,7 +4463,7 @@ export interface components {
             calls: number;
             /**
              * Format: int64
-             * @description Input and output tokens, cached or not.
+             * @description Number of input and output tokens, cached or not.
              */
             tokens: number;
             /**
@@ -5381,7 +5384,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description Which memory directory: by default `private` for the index, and all of them for findings */
+                /** @description Which memory directory; by default, `private` for the index, and all directories for findings */
                 scope?: components["schemas"]["MemoryScope"];
             };
             header?: never;
@@ -5408,7 +5411,7 @@ export interface operations {
             query: {
                 /** @description Any directory of the project */
                 project_dir: string;
-                /** @description Which memory directory: by default `private` for the index, and all of them for findings */
+                /** @description Which memory directory; by default, `private` for the index, and all directories for findings */
                 scope?: components["schemas"]["MemoryScope"];
             };
             header?: never;
@@ -7076,7 +7079,7 @@ export interface operations {
                 seq: number;
                 /** @description Only this tool call and its result, by the ID of the call */
                 call?: string;
-                /** @description `A..B`: from byte A, counted from 0, to before byte B; either number may be absent */
+                /** @description `A..B`: the bytes from A up to but not including B, counted from 0; either number may be absent */
                 bytes?: string;
                 /** @description `A..B`: lines A to B, counted from 1; either number may be absent */
                 lines?: string;

@@ -46,7 +46,7 @@ fn ignoring_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RegexSet,
 
 /// Maximum size of a line that is a header, a label or a byline, in bytes: a longer one is prose or data.
 const HEADER_BYTES: usize = 160;
-/// Size of the beginning by which output is recognized, in bytes.
+/// Number of bytes at the beginning of a line that are examined to recognize output.
 const BEGINNING_BYTES: usize = 200;
 /// Maximum size of a speaker's label, in bytes.
 const LABEL_BYTES: usize = 40;
@@ -61,7 +61,7 @@ pub(super) fn is_harness_tag(name: &str) -> bool {
     SHAPES.harness_tags.iter().any(|start| name.starts_with(start.as_str()))
 }
 
-/// Whether a line, without the space around it, is output or data.
+/// Whether a line, without surrounding white space, is output or data.
 pub(super) fn is_output(body: &str) -> bool {
     let beginning = &body[..body.floor_char_boundary(BEGINNING_BYTES)];
     let begins =

@@ -19,7 +19,7 @@ const LABELS: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProseLine<'a> {
-    /// A line that a person wrote. `start` is its offset in the message, `body` has no space around it.
+    /// A line that a person wrote. `start` is its offset in the message, `body` has no surrounding white space.
     Own { start: usize, body: &'a str, marker: usize, in_list: bool },
     /// A paragraph ends: the line is blank or copied.
     Break,
@@ -72,7 +72,7 @@ struct LineReader<'a> {
     /// The end of the current element. Lines that begin before it belong to the element.
     until: usize,
     copied: Copied<'a>,
-    /// Whether the line before is a list item or follows one.
+    /// Whether the previous line is a list item or follows one.
     in_list: bool,
 }
 

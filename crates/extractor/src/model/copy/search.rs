@@ -5,8 +5,8 @@ use regex::{Regex, RegexBuilder};
 use super::MemoryCopy;
 use crate::model::spot::MemorySpot;
 
-/// Maximum size of a pattern with wildcards, in bytes: the time of a search grows with the size of the text times that
-/// of the pattern.
+/// Maximum size of a pattern with wildcards, in bytes: the time of a search grows with the size of the text times the size of
+/// the pattern.
 const PATTERN_BYTES: usize = 1_000;
 /// Maximum size of a compiled pattern, in bytes.
 const COMPILED_BYTES: usize = 256 * 1024;

@@ -89,7 +89,7 @@ class BothVersions(TypedDict):
     etag: NotRequired[str | None]
     """ETag of the file, for the next write."""
     yours: NotRequired[str | None]
-    """What was to be written; absent if the file was to be removed."""
+    """The content to write; absent if the file was to be removed."""
 
 
 CandidateState: TypeAlias = Literal['waiting', 'kept', 'dropped']
@@ -312,18 +312,18 @@ HealthStatus: TypeAlias = Literal['ok', 'degraded']
 
 class Hindsight(TypedDict):
     """
-    How well a compaction turned out: of the names used both before it and in the 40 messages after it, how many were
-    in the prompt right after it.
+    How well a compaction turned out: how many of the names that were used before the compaction, and again in the next 40
+    messages, were still in the prompt right after it.
     """
 
     score: float
-    """Share of these names that the prompt contained, from 0 to 1."""
+    """Share of the names used before and after the compaction that the prompt contained, from 0 to 1."""
     names: int
-    """Number of these names."""
+    """Number of names used before and after the compaction."""
     kept: int
-    """Number of these names that the prompt contained."""
+    """Number of names used before and after the compaction that the prompt contained."""
     lost: list[str]
-    """The names that the prompt did not contain."""
+    """The names used before and after the compaction that the prompt did not contain."""
 
 
 class ImportApproval(TypedDict):
@@ -556,7 +556,7 @@ class MemoryVersion(TypedDict):
     note: NotRequired[str]
     """The reason, if one was given."""
     bytes: NotRequired[int | None]
-    """Size of the file; absent if it was removed."""
+    """Size of the file, in bytes; absent if the file was removed."""
     etag: str
     """The ETag of this version."""
     current: bool
@@ -597,7 +597,7 @@ class MessageText(TypedDict):
     bytes: int
     """Size of the whole text, in bytes."""
     lines: int
-    """Number of lines of the whole text."""
+    """Number of lines in the whole text."""
 
 
 ModelKey = TypedDict(
@@ -682,7 +682,7 @@ class OutlineCall(TypedDict):
 
 
 OutlineKind: TypeAlias = Literal['typed', 'inserted', 'results', 'assistant']
-"""What kind of message it is."""
+"""The kind of message."""
 
 
 class OutlineResult(TypedDict):
@@ -694,17 +694,17 @@ class OutlineResult(TypedDict):
 
 
 class OutlineUsage(TypedDict):
-    """Tokens of one model call."""
+    """Token counts of one model call."""
 
     prompt: int
-    """Size of the prompt."""
+    """Size of the prompt, in tokens."""
     cached: int
-    """The part of the prompt that came from the cache."""
+    """Number of the prompt's tokens that came from the cache."""
     output: int
 
 
 class PartTokens(TypedDict):
-    """Tokens of the prompt, by part."""
+    """Number of tokens in the prompt, by part."""
 
     system: int
     """The system prompt."""
@@ -913,7 +913,7 @@ RecallManner: TypeAlias = Literal['asked', 'injected']
 
 
 class RecallProblem(TypedDict):
-    """A topic that has no description, that its own words do not find, or that is recalled too often."""
+    """A topic that has no description, that is not found by its own words, or that is recalled too often."""
 
     scope: MemoryScope
     name: str
@@ -942,13 +942,16 @@ class RecallRequest(TypedDict):
     session_id: NotRequired[str | None]
     """Memories that this session has received since its last compaction are left out."""
     recent_tools: NotRequired[list[str] | None]
-    """Names of tools used recently. Memories that only explain these tools are left out. By default, the session's."""
+    """
+    Names of tools used recently. Memories that only explain these tools are left out. By default, the tools that the
+    session used recently.
+    """
     limit: NotRequired[int | None]
     """Maximum number of memories, up to 5."""
 
 
 class RecordingPause(TypedDict):
-    """A time in which nothing is recorded or learned."""
+    """A time during which nothing is recorded or learned."""
 
     since: str
     """When it began, as RFC 3339."""
@@ -978,7 +981,7 @@ class RecoverRequest(TypedDict):
     attempt: NotRequired[int | None]
     """Number of attempts with this prompt, including this one. By default, the daemon counts the reports."""
     heard: NotRequired[bool]
-    """Part of the answer was already shown, so the call must not be repeated silently."""
+    """Whether part of the answer was already shown, so that the call must not be repeated silently."""
 
 
 RecoveryStep: TypeAlias = Literal[
@@ -1215,9 +1218,9 @@ class StageReport(TypedDict):
 
     stage: PromptStage
     tokens_before: int
-    """Tokens before the stage."""
+    """Number of tokens before the stage."""
     tokens_after: int
-    """Tokens after the stage."""
+    """Number of tokens after the stage."""
     touched: list[str]
     """What the stage changed: `tool_use` IDs, message positions or names."""
     why: str
@@ -1342,7 +1345,7 @@ class TeamSync(TypedDict):
     pushed: int
     """Number of files that were pushed to the remote."""
     conflicts: list[TeamConflict]
-    """Topics that were changed both here and at the remote."""
+    """Topics that were changed both locally and on the remote."""
     blocked: list[TeamBlocked]
     """Files that were not shared."""
     pulled_files: NotRequired[list[str]]
@@ -1350,7 +1353,7 @@ class TeamSync(TypedDict):
     pushed_files: NotRequired[list[str]]
     """Files that were pushed to the remote."""
     head: NotRequired[str | None]
-    """The commit of both the directory and the remote after the sync."""
+    """The commit that both the directory and the remote are at after the sync."""
     notes: NotRequired[list[str]]
     """What else a person should know."""
 
@@ -1374,11 +1377,11 @@ class Thresholds(TypedDict):
     effective: int
     """The window minus the part that is reserved for output."""
     warning: int
-    """From this prompt size on, the level is `warning`."""
+    """When the prompt reaches this size, the level becomes `warning`."""
     auto: int
-    """From this prompt size on, the session is compacted automatically, if that is turned on."""
+    """When the prompt reaches this size, the session is compacted automatically, if that is turned on."""
     blocking: int
-    """From this prompt size on, no prompt is returned without a compaction."""
+    """When the prompt reaches this size, no prompt is returned without a compaction."""
 
 
 TodoPriority: TypeAlias = Literal['high', 'medium', 'low']
@@ -1400,13 +1403,13 @@ class TokenEstimate(TypedDict):
     """Accuracy of the token estimate in this session, compared with the usage that the provider reported."""
 
     reported: int
-    """Tokens that the provider reported."""
+    """Number of tokens that the provider reported."""
     scale: float
     """Learned factor applied to the estimate; 1 until usage is reported."""
     turns: int
     """Number of turns that the factor was learned from."""
     error: NotRequired[float | None]
-    """Mean relative error of the estimated growth per turn, over the most recent turns."""
+    """Mean relative error of the prompt's estimated growth per turn, over the most recent turns."""
 
 
 TokenSource: TypeAlias = Literal['reported+estimate', 'estimate']
@@ -1440,9 +1443,9 @@ class UsageSums(TypedDict):
     calls: int
     """Number of calls."""
     failed: int
-    """Calls that failed."""
+    """Number of calls that failed."""
     input_tokens: int
-    """Input tokens that were not in a cache."""
+    """Number of input tokens that were not in a cache."""
     output_tokens: int
     """Number of tokens that the model wrote."""
     cache_read_tokens: int
@@ -1463,7 +1466,7 @@ class UsageToday(TypedDict):
     calls: int
     """Number of calls."""
     tokens: int
-    """Input and output tokens, cached or not."""
+    """Number of input and output tokens, cached or not."""
     cost_usd: float
     """Cost so far."""
     unpriced: int
@@ -1479,9 +1482,9 @@ class CacheFall(TypedDict):
 
     cause: PromptChange
     read_before: int
-    """Tokens read from the cache or written to it by the previous prompt."""
+    """Number of tokens that the previous prompt read from the cache or wrote to it."""
     read_now: int
-    """Tokens read from the cache by this prompt."""
+    """Number of tokens that this prompt read from the cache."""
     at: str
     """When it happened, as RFC 3339."""
     expected: bool
@@ -1492,7 +1495,7 @@ class CacheReport(TypedDict):
     """How well the provider's prompt cache works, according to the usage reported since the daemon loaded the session."""
 
     breaks: int
-    """Number of prompts for which much of the cached prefix was not read again, not counting those after a compaction."""
+    """Number of prompts for which much of the cached prefix was not read from the cache, except right after a compaction."""
     last: NotRequired[CacheFall | None]
 
 
@@ -1557,9 +1560,9 @@ class Collapse(TypedDict):
     text: str
     """The short text."""
     tokens_before: int
-    """Estimated tokens that the messages take in the prompt if they are not collapsed."""
+    """Estimated number of tokens that the messages take up in the prompt if they are not collapsed."""
     tokens: int
-    """Estimated tokens of the text."""
+    """Estimated number of tokens in the text."""
     strategy: Strategy
     """How the text was written."""
     staged_at: str
@@ -1631,7 +1634,7 @@ class ContextLevel(TypedDict):
     """How full the context window is, in brief."""
 
     tokens: int
-    """Estimated tokens of the next prompt. The system prompt and tools are counted as in the last prompt."""
+    """Estimated number of tokens in the next prompt. The system prompt and tools are counted as in the last prompt."""
     level: FillLevel
     remaining: int
     """Number of tokens left until a compaction is due."""
@@ -1641,7 +1644,7 @@ class ContextReport(TypedDict):
     """What fills the context window. Measured on the prompt that would be sent, not on the history."""
 
     tokens: int
-    """Tokens of the whole prompt."""
+    """Number of tokens in the whole prompt."""
     parts: PartTokens
     thresholds: Thresholds
     remaining: int
@@ -1649,7 +1652,7 @@ class ContextReport(TypedDict):
     percent: float
     """Tokens as a percentage of the effective window."""
     messages: int
-    """Messages in the prompt."""
+    """Number of messages in the prompt."""
     level: FillLevel
     stages: list[StageReport]
     """What shortened the prompt, in order."""
@@ -1726,7 +1729,7 @@ class DecidedView(TypedDict):
     name: NotRequired[str | None]
     """The name."""
     tokens: NotRequired[int | None]
-    """Tokens of the attached text."""
+    """Number of tokens in the attached text."""
     seqs: NotRequired[list[int]]
     """The messages that are shown differently."""
     at: str
@@ -1794,11 +1797,11 @@ class FidelityDetail(TypedDict):
     """What the fidelity score is based on."""
 
     names: int
-    """Number of names that were checked: of those that occurred more than once, at most the 300 likeliest to be needed."""
+    """Number of names that were checked: names that occurred more than once, at most the 300 most likely to be needed."""
     kept: int
-    """Number of these names that the new prompt still contains."""
+    """Number of the checked names that the new prompt still contains."""
     lost: list[str]
-    """Names that the new prompt no longer contains: at most 12, those most likely to be needed."""
+    """Names that the new prompt no longer contains; at most the 12 most likely to be needed."""
     hindsight: NotRequired[Hindsight | None]
 
 
@@ -1821,8 +1824,8 @@ class ForgottenMemory(TypedDict):
     """The name."""
     outcome: MemoryOutcome
     """
-    `removed` if the topic contained nothing else, `restored` if it is again as it was before the session, or `cut` if
-    only the lines of the session were removed.
+    `removed` if the topic contained nothing else, `restored` if it is now as it was before the session, or `cut` if only
+    the lines of the session were removed.
     """
     lines: list[str]
     """The lines that are removed."""
@@ -1851,7 +1854,7 @@ class ImportFile(TypedDict):
     session_id: str
     """The session."""
     messages: int
-    """Messages of the main thread."""
+    """Number of messages in the main thread."""
     children: list[str]
     """Sessions created from side conversations."""
     skipped: list[SkippedLine]
@@ -1890,13 +1893,13 @@ class InstructionFile(TypedDict):
     paths: NotRequired[list[str]]
     """The path patterns of a rule."""
     bytes: int
-    """Size of the file."""
+    """Size of the file, in bytes."""
     lines: int
-    """Lines that are loaded."""
+    """Number of lines that are loaded."""
     chars: int
-    """Characters that are loaded."""
+    """Number of characters that are loaded."""
     tokens: int
-    """Estimated tokens."""
+    """Estimated number of tokens."""
     warnings: NotRequired[list[str]]
     """Human-readable warnings."""
     content: str
@@ -2079,11 +2082,11 @@ class MemoryIndex(TypedDict):
     """The project's memory directory."""
     scope: MemoryScope
     content: str
-    """Text of the index, cut to its limits."""
+    """Text of the index, cut off at the limits."""
     lines: int
-    """Lines of the whole file."""
+    """Number of lines in the whole file."""
     bytes: int
-    """Size of the whole file."""
+    """Size of the whole file, in bytes."""
     cut_by: NotRequired[IndexLimit | None]
     warnings: list[str]
     """Human-readable warnings."""
@@ -2094,7 +2097,7 @@ class MemoryIndex(TypedDict):
     fault: NotRequired[str | None]
     """Why the directory cannot be read. The other fields are then out of date."""
     polled: NotRequired[bool]
-    """Whether the directory is checked every few seconds, because the system does not report its changes."""
+    """Whether the directory is checked every few seconds, because the system does not report changes in it."""
 
 
 class MemoryRebuilt(TypedDict):
@@ -2127,7 +2130,7 @@ class MemoryShelf(TypedDict):
     topics: int
     """Number of topics."""
     bytes: int
-    """Size of all topics together."""
+    """Total size of all topics, in bytes."""
     index: NotRequired[IndexSize | None]
     watch: MemoryWatch
     fault: NotRequired[str | None]
@@ -2364,7 +2367,7 @@ class Proposal(TypedDict):
     text: str
     """The whole topic, as its file would contain it."""
     replaces: NotRequired[str | None]
-    """Text of the topic that it would replace; absent if there is none."""
+    """Text of the topic that the proposal would replace; absent if there is none."""
     by: ProposalAuthor
     """Who proposed it."""
     source: NotRequired[MemorySource | None]
@@ -2446,7 +2449,7 @@ class RecalledMemory(TypedDict):
     modified: str
     """When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file."""
     certainty: RecallCertainty
-    """Whether the memory fits the question. The sure ones are first."""
+    """Whether the memory fits the question. Memories that certainly fit come first."""
     score: float
     """Relevance from 0 to 1, comparable across directories."""
     content: str
@@ -2462,7 +2465,7 @@ class RecalledMemory(TypedDict):
     unmerged: NotRequired[str | None]
     """
     The branch on which the memory was learned, if the checkout of `project_dir` does not contain that branch. Such
-    memories are last.
+    memories come last.
     """
     why: RecallWhy
 
@@ -2649,13 +2652,13 @@ class Compaction(TypedDict):
     kept_from_seq: int
     """Position of the first message that the summary does not replace."""
     tokens_before: int
-    """Tokens of the prompt before the compaction."""
+    """Size of the prompt before the compaction, in tokens."""
     tokens_after: int
-    """Tokens of the prompt after the compaction."""
+    """Size of the prompt after the compaction, in tokens."""
     summary: str
     """The text that replaces the messages."""
     summary_tokens: int
-    """Tokens of the summary."""
+    """Number of tokens in the summary."""
     fidelity: float
     """Share of the repeatedly used names that the new prompt still contains, from 0 to 1, weighted by expected need."""
     fidelity_detail: FidelityDetail
@@ -2846,7 +2849,7 @@ class RecallAnswer(TypedDict):
     searched: int
     """Number of topics that were searched."""
     strategy: Strategy
-    """How they were chosen."""
+    """How the memories were chosen."""
 
 
 class RecallEventData(TypedDict):
