@@ -102,9 +102,9 @@ pub enum FillLevel {
 /// Token limits that follow from the size of the context window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Thresholds {
-    /// The whole window.
+    /// Size of the whole window.
     pub window: u64,
-    /// The window minus the part that is reserved for output.
+    /// Size of the window without the part that is reserved for output.
     pub effective: u64,
     /// When the prompt reaches this size, the level becomes `warning`.
     pub warning: u64,
@@ -255,7 +255,7 @@ pub struct ContextReport {
     pub thresholds: Thresholds,
     /// Number of tokens left until a compaction is due.
     pub remaining: u64,
-    /// Tokens as a percentage of the effective window.
+    /// Size of the prompt as a percentage of the effective window.
     pub percent: f64,
     /// Number of messages in the prompt.
     pub messages: u64,

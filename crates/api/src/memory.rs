@@ -249,7 +249,7 @@ pub struct Remember {
     /// The session that this comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
-    /// Findings of the secret scan that a person allows: rule names, or `RULE:LINE` if a rule has several findings.
+    /// Secret-scan findings that a person allows: rule names, or `RULE:LINE` if a rule has several findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_secret: Vec<String>,
 }
@@ -346,14 +346,14 @@ pub struct ScopeQuery {
     pub scope: Option<MemoryScope>,
 }
 
-/// Query parameters of a write: the project, and the findings of the secret scan to allow.
+/// Query parameters of a write: the project, and the secret-scan findings to allow.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PutMemoryQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// Findings of the secret scan that a person allows, separated by commas: rule names, or `RULE:LINE` if a rule has
-    /// several findings
+    /// Secret-scan findings that a person allows, separated by commas: rule names, or `RULE:LINE` if a rule has several
+    /// findings
     pub allow_secret: Option<String>,
 }
 

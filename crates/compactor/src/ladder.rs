@@ -1,4 +1,4 @@
-//! One compaction from plan to result: cut, summary by the cheapest level that works, restoration, acceptance.
+//! One compaction from plan to result: the cut, a summary by the cheapest level that works, restored content, and acceptance.
 
 use bethink_api::RestoredItem;
 use bethink_context::{

@@ -1,4 +1,4 @@
-//! The compactor: when a window is full, and what replaces its older part.
+//! The compactor decides when a window is full, and what replaces the older part of the prompt.
 //!
 //! `compact(input, ladder)` plans a cut, lets the cheapest level that works write a summary, restores content that the cut
 //! would lose, and accepts the result only if the new prompt is valid, smaller and fits. The embedded level needs no model and

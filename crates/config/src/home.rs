@@ -64,7 +64,7 @@ impl Home {
         self.0.join("port")
     }
 
-    /// Returns the file that says that another program has taken the home's port.
+    /// Returns the file that records that another program has taken the home's port.
     pub fn moved_note(&self) -> PathBuf {
         self.0.join("port.moved")
     }

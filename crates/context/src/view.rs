@@ -1,4 +1,4 @@
-//! The view: history seen through decisions. Pure and deterministic.
+//! The view: what a prompt shows of a history, given the decisions. Pure and deterministic.
 //!
 //! Starts at the newest boundary, shows each block as decided and each collapsed span as its text, keeps attachments in their
 //! original place, strips thinking that was made from a different prompt if the model checks that, and arranges everything into

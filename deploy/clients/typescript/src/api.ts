@@ -1847,7 +1847,7 @@ export interface components {
             remaining: number;
             /**
              * Format: double
-             * @description Tokens as a percentage of the effective window.
+             * @description Size of the prompt as a percentage of the effective window.
              */
             percent: number;
             /**
@@ -3898,7 +3898,7 @@ export interface components {
              * @description The session that this comes from.
              */
             session_id?: string | null;
-            /** @description Findings of the secret scan that a person allows: rule names, or `RULE:LINE` if a rule has several findings. */
+            /** @description Secret-scan findings that a person allows: rule names, or `RULE:LINE` if a rule has several findings. */
             allow_secret?: string[];
         };
         /** @description The reader missed more events than are stored, so it has to read everything again. */
@@ -4278,12 +4278,12 @@ export interface components {
         Thresholds: {
             /**
              * Format: int64
-             * @description The whole window.
+             * @description Size of the whole window.
              */
             window: number;
             /**
              * Format: int64
-             * @description The window minus the part that is reserved for output.
+             * @description Size of the window without the part that is reserved for output.
              */
             effective: number;
             /**
@@ -5564,8 +5564,8 @@ export interface operations {
                 /** @description Any directory of the project */
                 project_dir: string;
                 /**
-                 * @description Findings of the secret scan that a person allows, separated by commas: rule names, or `RULE:LINE` if a rule has
-                 *     several findings
+                 * @description Secret-scan findings that a person allows, separated by commas: rule names, or `RULE:LINE` if a rule has several
+                 *     findings
                  */
                 allow_secret?: string;
             };

@@ -1021,7 +1021,7 @@ class Remember(TypedDict):
     session_id: NotRequired[str | None]
     """The session that this comes from."""
     allow_secret: NotRequired[list[str]]
-    """Findings of the secret scan that a person allows: rule names, or `RULE:LINE` if a rule has several findings."""
+    """Secret-scan findings that a person allows: rule names, or `RULE:LINE` if a rule has several findings."""
 
 
 class ResetEventData(TypedDict):
@@ -1373,9 +1373,9 @@ class Thresholds(TypedDict):
     """Token limits that follow from the size of the context window."""
 
     window: int
-    """The whole window."""
+    """Size of the whole window."""
     effective: int
-    """The window minus the part that is reserved for output."""
+    """Size of the window without the part that is reserved for output."""
     warning: int
     """When the prompt reaches this size, the level becomes `warning`."""
     auto: int
@@ -1650,7 +1650,7 @@ class ContextReport(TypedDict):
     remaining: int
     """Number of tokens left until a compaction is due."""
     percent: float
-    """Tokens as a percentage of the effective window."""
+    """Size of the prompt as a percentage of the effective window."""
     messages: int
     """Number of messages in the prompt."""
     level: FillLevel
