@@ -1,4 +1,4 @@
-//! Remotes: listing, fetching, pushing. History is never rewritten.
+//! Lists the branches of remotes, fetches and pushes. History is never rewritten.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::oid::Oid;
 use crate::repo::{Repo, branch_of};
 use crate::run::{Git, GitCall, settings};
 
-/// The ref of the last fetched tip.
+/// The ref that points to the tip that was fetched last.
 const INCOMING: &str = "refs/bethink/incoming";
 
 /// A remote URL that is safe to pass to git.

@@ -47,7 +47,7 @@ fn is_secret(name: &str) -> bool {
         || ENDINGS.contains(&ending)
 }
 
-/// Returns whether a path is in a virtual file system: reading such a file may have side effects or reveal data of
+/// Returns whether a path is in a virtual file system: reading such a file may have side effects or reveal data about
 /// processes.
 pub(crate) fn is_of_the_system(real: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|root| real.starts_with(root))

@@ -36,7 +36,7 @@ pub struct BodyRoom {
 }
 
 impl BodyRoom {
-    /// Creates the room for a body, which has taken no room yet. Without a budget, no room is needed.
+    /// Returns a handle that has taken no room yet. Without a budget, it never takes any room.
     pub(crate) fn of(budget: Option<BodyBudget>) -> Self {
         Self { budget, taken: None }
     }

@@ -21,8 +21,8 @@ const PIECE: usize = 8;
 
 const REDACTED: &str = "[key]";
 
-/// Cleans `text` for an error. Removes the key in every form: as it is, percent-encoded, in Base64 at any offset, and
-/// parts of these.
+/// Cleans `text` for an error. Removes the key in every form: unchanged, percent-encoded, or in Base64 at any offset. Parts of
+/// these forms are removed too.
 pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     let mut line = one_line(text);
     if let Some(key) = key {

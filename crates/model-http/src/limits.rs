@@ -20,7 +20,8 @@ pub const MAX_EVENT: usize = 8 * 1024 * 1024;
 /// Maximum size of an answer with all its events, in bytes: 128,000 tokens in events of about 200 bytes are 25 MiB.
 pub const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Maximum number of bytes of a forwarded answer to collect before they are read, which takes about a millisecond.
+/// Maximum number of bytes of a forwarded answer that are collected before they are parsed. Parsing them takes about a
+/// millisecond.
 pub(crate) const MAX_UNREAD: usize = 256 * 1024;
 
 /// Maximum number of bytes of an error response that are read. Error texts have a few hundred bytes.

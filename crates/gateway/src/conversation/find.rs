@@ -284,7 +284,7 @@ impl GatewayService {
         self.add_to_cache(id, scope, marks, true).await
     }
 
-    /// Computes the marks of a session's history as if a request with this setting had sent the history.
+    /// Computes the marks of a session's history as if the history had been sent in a request with this setting.
     async fn marks_of(&self, id: SessionId, setting: [&str; 2]) -> Result<Vec<u128>> {
         let mut chain = Chain::new(&setting);
         let (mut reader, mut marks, mut after) = (LikenessReader::default(), Vec::new(), Seq::ZERO);

@@ -50,7 +50,7 @@ impl JobHandler for VectorsJob {
 }
 
 impl MemoryService {
-    /// Reads the stored vectors, and has missing vectors made, in the background. Never fails: without vectors, recall
+    /// In the background, reads the stored vectors and requests those that are missing. Never fails: without vectors, recall
     /// uses words alone.
     pub(super) fn follow_meaning(&self, project: &Arc<MemoryProject>) {
         let (memories, project) = (self.clone(), Arc::clone(project));
@@ -121,8 +121,8 @@ impl MemoryService {
         Ok(json!({ "topics": made? }))
     }
 
-    /// Makes the missing vectors, batch by batch. Returns the sum of the batches' results. Texts for which this failed
-    /// are added to `failed`.
+    /// Makes the missing vectors, batch by batch. Returns the total number of topics for which this succeeded. Texts for which
+    /// this failed are added to `failed`.
     async fn make_missing(
         &self,
         project: &Arc<MemoryProject>,

@@ -115,8 +115,8 @@ impl<'a> ResponseItem<'a> {
         }
     }
 
-    /// Returns the JSON of the id that a call and its result have in common; `None` for other items, and for calls that
-    /// the provider runs.
+    /// Returns, as JSON, the id that a call and its result have in common; `None` for other items, and for calls that the
+    /// provider runs.
     fn join_id(&self) -> Option<&'a str> {
         let (id, is_one) = match self.kind() {
             "mcp_approval_request" => (self.parts.id, true),
@@ -137,7 +137,7 @@ impl<'a> ResponseItem<'a> {
         ends && self.join_id().is_some()
     }
 
-    /// Returns the JSON of a message's content.
+    /// Returns a message's content as JSON.
     pub fn content(&self) -> Option<&'a str> {
         self.parts.content.map(RawValue::get)
     }

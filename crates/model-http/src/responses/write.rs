@@ -173,7 +173,7 @@ fn after_comma(rest: &str) -> String {
     if rest.is_empty() { String::new() } else { format!(",{rest}") }
 }
 
-/// Returns the JSON of an output with a result's content.
+/// Returns an output with a result's content, as JSON.
 fn output_of(block: &ContentBlock<'_>) -> Option<String> {
     let mark = breakpoint(block);
     match block.content.map(RawValue::get) {
