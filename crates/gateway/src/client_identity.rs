@@ -19,7 +19,7 @@ const IN_USER_ID: &str = "_session_";
 const OPENAI_SESSION: [&str; 4] = ["session-id", "session_id", "conversation_id", "x-session-id"];
 /// Prefix of the beta flag for a context window of a million tokens; a date follows.
 const LONG_CONTEXT_BETA: &str = "context-1m-";
-/// Maximum length of a client's own session ID, in bytes. Typical IDs have about 40.
+/// Maximum length of a client's own session ID, in bytes. Typical IDs have about 40 bytes.
 const MAX_CLIENT_KEY: usize = 200;
 /// Maximum length of a project path, in bytes: `PATH_MAX` on Linux.
 const MAX_PROJECT: usize = 4096;

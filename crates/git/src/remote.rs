@@ -1,4 +1,4 @@
-//! Lists the branches of remotes, fetches and pushes. History is never rewritten.
+//! Works with remotes: finds their default branches, fetches and pushes. History is never rewritten.
 
 use std::path::Path;
 
@@ -97,7 +97,7 @@ impl Repo {
         self.tip(INCOMING).await
     }
 
-    /// Pushes a commit to our branch at the remote. Never forces.
+    /// Pushes a commit to our branch at the remote. Never force-pushes.
     pub async fn push(&self, remote: &Remote, commit: &Oid) -> Result<PushOutcome, GitError> {
         let doing = "push to the remote";
         let options = ["push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags"];

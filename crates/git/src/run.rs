@@ -189,7 +189,7 @@ impl<'a> GitCall<'a> {
     }
 }
 
-/// Git with its helper processes. All these processes are killed when the call is dropped.
+/// A git process with its helper processes. All these processes are killed when the call is dropped.
 struct GitGroup {
     child: Child,
     leader: Option<Pid>,

@@ -54,7 +54,7 @@ pub(crate) struct Aside {
     pub(crate) since: Option<Instant>,
 }
 
-/// A file's identity: device and inode.
+/// A file's identity: its device number and its inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode(pub(crate) u64, pub(crate) u64);
 

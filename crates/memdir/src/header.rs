@@ -26,7 +26,7 @@ pub use write::{questions, write};
 pub const HEADER_LINES: usize = 30;
 /// Maximum size of these lines, in bytes. Nobody writes larger front matter by hand.
 pub const HEADER_BYTES: usize = 64 * 1024;
-/// Maximum length of a value, in characters. A description must fit on a line of the index.
+/// Maximum length of a value, in characters. The longest values are descriptions, which are meant for a line of the index.
 pub const VALUE_CHARS: usize = 1_000;
 /// Maximum number of questions per topic.
 pub const MOST_QUESTIONS: usize = 5;

@@ -16,7 +16,8 @@ use crate::limits::MAX_MESSAGE;
 /// removed.
 const MAX_SEEN: usize = 16 * 1024;
 
-/// Minimum length of a part of a key that is removed: a server may repeat a key partly or masked.
+/// Minimum length of a part of a key that is removed from a text. Parts are removed because a server may repeat only a part of
+/// the key, or mask the rest.
 const PIECE: usize = 8;
 
 const REDACTED: &str = "[key]";

@@ -46,9 +46,9 @@ pub(super) struct CachedConversation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SharedPrefix {
     pub(super) session: SessionId,
-    /// Number of common messages.
+    /// Number of messages that the session and the request have in common.
     pub(super) through: usize,
-    /// Whether the session has no other messages.
+    /// Whether the session consists of only these messages.
     pub(super) is_whole: bool,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct GatewayRequest {
     pub(crate) default_project: Option<String>,
     /// Text of the system prompt, which is counted and searched for the working directory.
     pub(crate) system: Option<String>,
-    /// JSON array of tools.
+    /// The tools, as a JSON array.
     pub(crate) tools: Option<Box<RawValue>>,
     /// All messages in order, each `{role, content, …}`.
     pub(crate) messages: Vec<Bytes>,

@@ -1,4 +1,4 @@
-//! Makes prompts from decisions, and smaller prompts after the provider has refused one.
+//! Makes prompts from decisions, and smaller prompts after the provider has refused a prompt.
 
 use std::sync::Arc;
 

@@ -211,8 +211,8 @@ fn made_by_two<T: Send, M: Send>(
     })
 }
 
-/// Makes the next vectors of a topic. Returns `None` if the file has changed or is gone. Its vectors are then requested
-/// again after the next change to the library.
+/// Makes the next vectors of a topic. Returns `None` if the file has changed or no longer exists. The topic's vectors are then
+/// requested again after the next change to the library.
 fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec<Embedding>)> {
     let Missing { key, hash, done: mut vectors } = missing;
     let (text, read) = project.directory(key.0).text_now(&key.1).ok()??;

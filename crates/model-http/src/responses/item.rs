@@ -196,8 +196,8 @@ impl<'a> ResponseItem<'a> {
         Some(format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content}{own}}}"#))
     }
 
-    /// Returns the member `item` of a call's or a result's block: the item's members that have no equivalent in the
-    /// block, so that [`super::items_of_blocks`] can write the item again. It is empty for a plain function call.
+    /// Returns the `item` member of a call's or a result's block: the item's members that have no equivalent in the block, so
+    /// that [`super::items_of_blocks`] can write the item again. It is empty for a plain function call.
     fn own_members(&self) -> Option<String> {
         let is_plain = PLAIN_CALLS.contains(&self.kind());
         let is_own = |name: &str| match name {

@@ -140,7 +140,7 @@ fn result(block: &ContentBlock<'_>) -> Option<String> {
     Some(format!(r#"{{"type":{kind},"call_id":{id},"output":{output}{rest}}}"#))
 }
 
-/// The member `item` of a block.
+/// The `item` member of a block.
 struct Own<'a> {
     kind: Cow<'a, str>,
     /// The members of `item`, without `type` if the rest of the item comes from the block.
