@@ -9,7 +9,7 @@ use crate::choice;
 use crate::middle::without_middle;
 use crate::prose::passages;
 
-/// The kind of a user statement.
+/// The kind of statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaidKind {
     /// A request, a question, a remark.
@@ -70,13 +70,13 @@ impl RecordedStatement {
 /// Maximum size of a statement, in bytes. A longer statement, such as one with a pasted log, keeps its beginning and
 /// end, because people write their request before or after what they paste.
 const USER_BYTES: usize = 200_000;
-/// Maximum size of a reply that cannot be understood without its question, in bytes.
+/// Maximum size, in bytes, of a reply that is stored together with the question it answers.
 const REPLY_BYTES: usize = 160;
 /// Maximum length of a kept question, option or claim, in characters.
 const QUESTION_CHARS: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
-/// Text that precedes a person's words when they reject a tool call.
+/// Text before the user's words in the result of a tool call that the user rejected.
 const REFUSED: &str = "the user said:\n";
 /// Text before a person's answers to multiple-choice questions.
 const ANSWERED: &str = "User has answered your questions: ";
@@ -194,15 +194,15 @@ fn kind(words: &str) -> SaidKind {
 fn is_correction(text: &str) -> bool {
     const OPENINGS: &str = "no,|no |no.|nope|don't|do not|please don't|stop |actually|instead|never |not like|not that|\
         that's wrong|that is wrong|that's not|this is wrong|wrong|revert|undo|hmm, no|wait, no";
-    /// Beginnings of sentences such as "use X instead".
+    /// Words that can begin a request such as "use X instead".
     const WISHES: &str = "use|let's|lets|can we|could we|can you|please|make|call|rename|keep|put|do|we |i |it |just";
     const INSIDE: &str = "don't want |do not want |we don't need |should not be |shouldn't be |let's not |\
         let's avoid |let's drop |let's just drop |it's not expected |rather not ";
-    /// Words that show agreement in a text that begins with "no".
+    /// Words that express agreement after a "no", as in "no problem".
     const AGREES: &str = "fine|okay|thank|problem|worries|good|idea|need to worry|changes needed";
     /// Maximum size of a correction, in bytes: a longer text may contain the words by chance.
     const SHORT: usize = 600;
-    /// Number of characters at the beginning of the text in which the words are searched for.
+    /// Number of characters at the beginning of the text that are searched for these words.
     const BEGINNING: usize = 60;
     if text.trim_end().ends_with('?') && !text.contains(" instead") {
         return false;
@@ -219,7 +219,7 @@ fn is_correction(text: &str) -> bool {
             || wishes && start.contains(" instead"))
 }
 
-/// Returns the last question at the end of a text, with the option that the reply chose.
+/// Returns the last question at the end of a text, together with the option that the reply chooses.
 fn question(text: &str, reply: &str) -> Option<Arc<str>> {
     /// Number of passages at the end of the text that are searched for a question.
     const LAST: usize = 6;

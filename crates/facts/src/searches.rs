@@ -17,25 +17,25 @@ pub struct SearchFact {
     pub scope: Box<str>,
     /// The files that contain the pattern, in the order of the result.
     pub files: Vec<FoundFile>,
-    /// Number of further files.
+    /// Number of files that contain the pattern but are not in `files`.
     pub more: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundFile {
     pub path: Box<str>,
-    /// The first lines that match, with their numbers.
+    /// The first matching lines, with their line numbers.
     pub lines: Vec<(u32, Box<str>)>,
 }
 
-/// Maximum number of files that are kept from a result, and of lines per file.
+/// Maximum number of files kept from a result, and maximum number of lines kept per file.
 const FILES: usize = 6;
 const LINES: usize = 4;
 const LINE_BYTES: usize = 160;
 const PATTERN_BYTES: usize = 100;
 /// Maximum number of files that a sentence names along with their matching lines.
 const PLACES: usize = 3;
-/// Maximum number of lines of a result that are read.
+/// Maximum number of lines that are read from a result.
 const RESULT_LINES: usize = 2_000;
 /// Number of searches kept. Once there are twice as many, the oldest half is dropped.
 const SEARCHES: usize = 60;
@@ -109,7 +109,7 @@ impl SearchFact {
         self.more = others.len();
     }
 
-    /// Returns the entry of a file, which is added if there is room.
+    /// Returns the entry for a file, and adds the entry if it is missing and there is room.
     fn file(&mut self, path: &str) -> Option<&mut FoundFile> {
         let at = match self.files.iter().position(|file| &*file.path == path) {
             Some(at) => at,
@@ -160,13 +160,14 @@ fn place(file: &FoundFile) -> String {
     }
 }
 
-/// Reads `123:text`, as a search in one file prints a match; lines around a match have a hyphen.
+/// Reads a match in the form `123:text`, which a search in one file prints. Lines near a match have a hyphen instead of the
+/// colon.
 fn numbered_match(line: &str) -> Option<(u32, &str)> {
     let (number, text) = line.split_once(':')?;
     Some((number.parse().ok()?, text))
 }
 
-/// Whether a line is the path of a file, rather than a line near a match: `src/read.rs-13-}`.
+/// Whether a line is the path of a file, rather than a line near a match, such as `src/read.rs-13-}`.
 fn is_path(line: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let is_near = line.split('-').any(is_number);

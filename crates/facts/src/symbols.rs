@@ -8,7 +8,7 @@ const MODIFIERS: &str = "pub export default async static public private protecte
 /// Keywords that are followed by the name they define.
 const KEYWORDS: &str = "fn func fun def class struct enum trait interface type const mod module function \
     object protocol record macro_rules! namespace";
-/// Longer lines are skipped as data.
+/// Maximum length of a line, in bytes. Longer lines are skipped, because they probably contain data.
 const LINE_BYTES: usize = 400;
 
 /// Returns every symbol that `code` defines, in order, with repetitions.

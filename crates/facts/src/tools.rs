@@ -24,12 +24,13 @@ pub struct ToolFailure {
     pub error: String,
     /// What else the result says about the error, such as the tests that failed.
     pub details: String,
-    /// Files that were changed before the same call worked.
+    /// Files that were edited after the failure and before the same call succeeded.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
-    /// If the failed call ran tests and has not worked since: the message in which other tests passed.
+    /// The message in which other tests passed, if the failed call ran tests and has not succeeded since.
     pub tests_passed: Option<Seq>,
-    /// The first later message in which the same command failed without this error, if none reported it again.
+    /// The first later message in which the same command failed without this error, unless a message after that reported the
+    /// error again.
     pub gone: Option<Seq>,
     /// Whether the call ran a command.
     pub of_command: bool,
@@ -38,13 +39,13 @@ pub struct ToolFailure {
 }
 
 impl ToolFailure {
-    /// Whether the error is still there, as far as is known: the call has not worked since, no other tests have passed, and
+    /// Whether the error still occurs, as far as is known: the call has not succeeded since, no other tests have passed, and
     /// the command still reports it.
     pub fn is_open(&self) -> bool {
         self.fixed.is_none() && self.tests_passed.is_none() && self.gone.is_none()
     }
 
-    /// Compares the error with what the same command reported later. An error without a name cannot be recognized.
+    /// Compares the error with what the same command reported later. An error that contains no name cannot be recognized.
     fn compare(&mut self, later: &str, seq: Seq) {
         let mut named = HashSet::new();
         names::names_in(&self.error, &mut named);
@@ -101,11 +102,11 @@ struct PendingCall {
     /// Indices of the files that the call concerns.
     files: Vec<usize>,
     edits: Vec<PendingEdit>,
-    /// The pattern of a search, and where it searches.
+    /// The pattern of a search, and the file or directory that it searches.
     search: Option<(String, String)>,
 }
 
-/// Maximum number of parameters per tool, and of tools: a real tool list is not longer.
+/// Maximum number of parameters per tool, and maximum number of tools. Real tool lists are not longer.
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
@@ -188,7 +189,7 @@ impl KnownTools {
         }
     }
 
-    /// Returns the task of the agent whose report this tool result is.
+    /// Returns the task of the agent whose report the tool result contains.
     pub(crate) fn agent_task(&self, id: &ToolUseId) -> Option<Arc<str>> {
         self.waiting.get(id)?.task.clone()
     }
@@ -247,7 +248,7 @@ impl KnownTools {
         forget_oldest(&mut self.failures, FAILURES);
     }
 
-    /// Collects the definitions that a read file, a search or a command shows.
+    /// Collects the definitions in a tool result that shows a file, search results or the output of a command.
     fn read(&mut self, kind: Option<ToolKind>, files: &[usize], text: &str, seq: Seq) {
         let path = files.first().and_then(|place| self.files.all.get(*place));
         let path = path.filter(|_| kind == Some(ToolKind::Read)).map(|file| &file.path);

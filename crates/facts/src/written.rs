@@ -6,7 +6,7 @@ use bethink_transcript::text::beginning;
 
 use crate::symbols::defined_by;
 
-/// A replacement of text by an edit.
+/// A text replacement that an edit made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextChange {
     /// `None` if the new text replaces the whole file.

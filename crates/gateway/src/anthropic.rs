@@ -64,9 +64,8 @@ impl AnthropicEnvelope {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// Returns the array of messages, in which the client's messages keep their bytes. Messages that bethink wrote come
-    /// first. They are long and stay the same, so they get their own cache breakpoint at the end, if there is room for
-    /// one.
+    /// Returns the array of messages. The bytes of the client's messages are unchanged. Messages that bethink wrote come first.
+    /// They are long and stay the same, so they get their own cache breakpoint at the end, if there is room for one.
     fn spliced_messages(&self, pieces: &[PromptPart]) -> Option<String> {
         let leading =
             pieces.iter().take_while(|piece| matches!(piece, PromptPart::Written(_))).count();

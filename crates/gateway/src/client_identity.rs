@@ -15,11 +15,11 @@ const CLAUDE_CODE: &str = "claude-code";
 const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
 /// The text before the session ID in Claude Code's `metadata.user_id`.
 const IN_USER_ID: &str = "_session_";
-/// Headers in which clients of OpenAI and of Gemini send their session's ID.
+/// Headers in which OpenAI and Gemini clients send their session IDs.
 const OPENAI_SESSION: [&str; 4] = ["session-id", "session_id", "conversation_id", "x-session-id"];
 /// Prefix of the beta flag for a context window of a million tokens; a date follows.
 const LONG_CONTEXT_BETA: &str = "context-1m-";
-/// Maximum length of a client's own session ID, in bytes. Typical IDs have about 40.
+/// Maximum length of a client's own session ID, in bytes. Typical IDs have about 40 bytes.
 const MAX_CLIENT_KEY: usize = 200;
 /// Maximum length of a project path, in bytes: `PATH_MAX` on Linux.
 const MAX_PROJECT: usize = 4096;
@@ -29,7 +29,7 @@ pub(crate) struct ClientIdentity {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
-    /// The project of the client's gateway address, which is used if the prompt states no directory.
+    /// The project in the client's gateway address. It is used if the prompt states no directory.
     pub(crate) default_project: Option<String>,
     pub(crate) inject: Option<Inject>,
     /// Whether the client asks for a context window of a million tokens.

@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 
 use crate::fault::GatewayFault;
 
-/// Maximum number of bodies that are decoded at the same time. Their decoded size is not known in advance, so it counts
-/// towards the budget only afterwards.
+/// Maximum number of bodies that are decoded at the same time. Their decoded size is not known in advance, so it counts towards
+/// the memory budget only after decoding.
 static DECODING: Semaphore = Semaphore::const_new(2);
 
 /// How a body is compressed.
@@ -23,7 +23,7 @@ pub(crate) enum BodyEncoding {
 }
 
 impl BodyEncoding {
-    /// Reads the header `Content-Encoding`. Fails for encodings that the gateway cannot decode.
+    /// Reads the `Content-Encoding` header. Fails for encodings that the gateway cannot decode.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, GatewayFault> {
         let values = headers.get_all(CONTENT_ENCODING).iter().map(http::HeaderValue::as_bytes);
         let mut named = values.flat_map(|value| value.split(|b| *b == b','));
@@ -45,8 +45,7 @@ impl BodyEncoding {
         }
     }
 
-    /// Returns the decoded body; `None` if it is not compressed, or if it is damaged. The provider then reports the
-    /// damage.
+    /// Returns the decoded body; `None` if the body is not compressed or is damaged. The provider reports a damaged body.
     pub(crate) async fn decoded(
         self,
         body: &Bytes,

@@ -1,5 +1,6 @@
-//! Conversations of clients that send their whole history with each request: finds the session of a request and its new
-//! messages, and decides which prompt to send. The wire formats read and write the requests.
+//! Handles the conversations of clients that send their whole history with each request: finds the session that a request
+//! belongs to, determines which messages are new, and decides which prompt to send. The modules of the wire formats read and
+//! write the requests.
 //!
 //! If a crash loses messages, the client's next request contains them again. A request that certainly fits is therefore
 //! forwarded at once, and its new messages are stored in the background, in order (`queue`, `store`). Only a request

@@ -128,7 +128,7 @@ pub(crate) struct Members<'a> {
     max_output_tokens: Option<&'a RawValue>,
 }
 
-/// The member `input` of the Responses API. Its elements are found while the body is parsed, so the body is parsed only
+/// The `input` member of a Responses API request. Its elements are found while the body is parsed, so the body is parsed only
 /// once.
 #[derive(Debug)]
 pub(crate) enum InputItems<'a> {

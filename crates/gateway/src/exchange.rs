@@ -27,8 +27,8 @@ use crate::upstream::{ClientAuth, Upstream};
 /// Maximum size of an error response, in bytes. Providers send a few hundred bytes; an error page from a proxy has
 /// about ten thousand.
 const MAX_REFUSAL: usize = 1 << 20;
-/// Number of smaller prompts to try after the provider refused one. The first one fits if the error states the limit;
-/// the second one fits if it does not.
+/// Number of smaller prompts to try after the provider has refused the original prompt. If the error states the limit, the
+/// first smaller prompt fits; otherwise, the second one does.
 const SMALLER_TRIES: usize = 2;
 
 /// The state that all requests share.

@@ -20,7 +20,7 @@ const OWN_FIELDS: [&str; 3] = ["session", "project_dir", "inject"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GatewayFault {
     pub(crate) status: StatusCode,
-    /// The `code` of OpenAI's error format.
+    /// The `code` in OpenAI's error format.
     pub(crate) code: &'static str,
     pub(crate) message: String,
     /// Whether to tell the client not to retry, although the status suggests a retry.
@@ -53,7 +53,7 @@ impl GatewayFault {
         Self { no_retry: true, ..self }
     }
 
-    /// Converts an error of a call to the provider. A retry does not help if the settings are wrong.
+    /// Converts an error from a call to the provider. A retry does not help if the settings are wrong.
     pub(crate) fn from_upstream(error: &ModelError) -> Self {
         let message = format!("bethink's gateway could not use the provider: {}", error.message);
         let of = |status, code| Self::new(status, code, message.as_str());

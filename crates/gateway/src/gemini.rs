@@ -1,4 +1,4 @@
-//! A request of Gemini's `generateContent`.
+//! A request to Gemini's `generateContent` method.
 //!
 //! The model and the kind of answer are in the path. Each content is one message, and its parts are the message's
 //! blocks. Parts that are shown unchanged therefore keep their bytes and their thought signatures.
@@ -28,7 +28,7 @@ const GEMINI_CLI: &str = "GeminiCLI";
 #[derive(Debug)]
 pub(crate) struct GeminiWire {
     system_at: Option<Range<usize>>,
-    /// Whether the provider has cached the system prompt and the tools. If so, the request must not contain any itself.
+    /// Whether the provider has cached the system prompt and the tools. If so, the request itself must not contain them.
     has_cached_content: bool,
     messages: Vec<GeminiMessage>,
 }

@@ -1,5 +1,5 @@
-//! Decides which headers are forwarded: all of them, except those listed here. So a provider's new headers need no
-//! change here.
+//! Decides which headers are forwarded. All headers except those listed here are forwarded, so a provider can add headers
+//! without a change to this code.
 
 use http::HeaderMap;
 use http::header::{CONNECTION, HeaderName};
@@ -26,8 +26,8 @@ const DROPPED_REQUEST_HEADERS: [&str; 3] = ["cookie", "accept-encoding", "conten
 /// Prefix of the gateway's own headers.
 const OURS: &str = "x-bethink-";
 
-/// Response headers in which the provider describes its own origin, such as cookies and access rules. These headers
-/// would be wrong for the gateway's origin.
+/// Response headers that are meant for the provider's own origin, such as cookies and access rules. They would be wrong for the
+/// gateway's origin.
 const DROPPED_RESPONSE_HEADERS: [&str; 5] = [
     "set-cookie",
     "alt-svc",

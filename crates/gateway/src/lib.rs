@@ -1,5 +1,5 @@
-//! The gateway: a proxy for clients that do not know bethink, for Anthropic's Messages API, OpenAI's chat completions and
-//! Responses API, and Gemini's `generateContent`.
+//! The gateway: a proxy for clients that do not know about bethink. It supports Anthropic's Messages API, OpenAI's chat
+//! completions and Responses APIs, and Gemini's `generateContent` method.
 //!
 //! Finds the session that a request continues and the prompt to send for it ([`GatewayService`]). Also changes parts of
 //! a request without touching any other byte, chooses the credential and the headers to forward, streams the answer to

@@ -15,7 +15,7 @@ use convert::ChatMessage;
 
 #[derive(Debug)]
 pub(crate) struct OpenAiWire {
-    /// Number of messages at the beginning that are the system prompt.
+    /// Number of messages at the beginning that make up the system prompt.
     heads: usize,
     /// Role of the last message of the system prompt: `system`, or `developer` for newer models.
     head_role: String,

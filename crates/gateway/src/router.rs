@@ -1,4 +1,5 @@
-//! The routes of all wire formats. Each exists twice: for the daemon's token, and with a capability in the path.
+//! The routes of all wire formats. Each route exists twice: once for clients with the daemon's token, and once with a
+//! capability in the path.
 
 use std::sync::Arc;
 

@@ -9,9 +9,9 @@ use crate::oid::Oid;
 use crate::repo::{BRANCH, Repo, look_through};
 use crate::run::Git;
 
-/// Maximum size of a file with one name or path, in bytes. A branch's name has at most 250.
+/// Maximum size, in bytes, of a file that contains a single name or path. A branch's name has at most 250 bytes.
 const MOST_POINTER: u64 = 8_192;
-/// Maximum size of the file of packed refs, in bytes: some 200,000 refs.
+/// Maximum size of the `packed-refs` file, in bytes. This is enough for some 200,000 refs.
 const MOST_PACKED: u64 = 16 << 20;
 /// Maximum length of a branch's name, in bytes.
 const MOST_NAME: usize = 250;
@@ -59,8 +59,8 @@ impl Checkout {
 }
 
 impl Git {
-    /// Returns those of `commits` that are not in the history of the checked-out commit. Commits that the repository
-    /// does not have are left out. `view` is a directory of bethink's own, as for [`Repo::open`].
+    /// Returns those of `commits` that are not in the history of the checked-out commit. Commits that the repository does not
+    /// have are left out. `view` is a directory that belongs to bethink, as for [`Repo::open`].
     pub async fn not_contained(
         &self,
         checkout: &Checkout,

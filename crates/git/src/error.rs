@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// Maximum number of characters of git's messages that are kept.
+/// Maximum number of characters that are kept from git's messages.
 const MOST_SAID: usize = 300;
 
 #[derive(Debug, thiserror::Error)]

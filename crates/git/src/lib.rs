@@ -2,10 +2,10 @@
 //!
 //! This crate starts git ([`run`]), interprets its failures ([`error`]), and provides the few operations that a shared
 //! directory needs. Git never reads or writes the files that people see: it reads objects and receives content, so a
-//! repository's checkout, filters, attributes and symlinks have no effect. Settings come from the person's
-//! configuration and from this crate, never from the repository: a [`Repo`] is opened through a directory of bethink's
-//! own, so that only the repository's objects and refs are used. Overriding each setting that can run a program would
-//! not be enough, because new releases of git add such settings.
+//! repository's checkout, filters, attributes and symlinks have no effect. Settings come from the person's configuration and
+//! from this crate, never from the repository: a [`Repo`] is opened through a directory that belongs to bethink, so that only
+//! the repository's objects and refs are used. Overriding each setting that can run a program would not be enough, because new
+//! releases of git add such settings.
 //!
 //! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`] → [`checkout`].
 

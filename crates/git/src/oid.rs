@@ -12,7 +12,7 @@ impl Oid {
         &self.0
     }
 
-    /// Returns the short form for people.
+    /// Returns the short form of the id, which is shown to people.
     pub fn short(&self) -> &str {
         self.0.get(..8).unwrap_or(&self.0)
     }

@@ -33,7 +33,7 @@ impl TreeEntry {
 }
 
 impl Repo {
-    /// Returns every file of a commit.
+    /// Returns all entries of a commit's tree that are not directories.
     pub async fn tree(&self, commit: &Oid) -> Result<Vec<TreeEntry>, GitError> {
         let doing = "list the files in a commit";
         let args = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit.as_str()];

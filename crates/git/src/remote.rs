@@ -1,4 +1,4 @@
-//! Remotes: listing, fetching, pushing. History is never rewritten.
+//! Works with remotes: finds their default branches, fetches and pushes. History is never rewritten.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::oid::Oid;
 use crate::repo::{Repo, branch_of};
 use crate::run::{Git, GitCall, settings};
 
-/// The ref of the last fetched tip.
+/// The ref that points to the tip that was fetched last.
 const INCOMING: &str = "refs/bethink/incoming";
 
 /// A remote URL that is safe to pass to git.
@@ -97,7 +97,7 @@ impl Repo {
         self.tip(INCOMING).await
     }
 
-    /// Pushes a commit to our branch at the remote. Never forces.
+    /// Pushes a commit to our branch at the remote. Never force-pushes.
     pub async fn push(&self, remote: &Remote, commit: &Oid) -> Result<PushOutcome, GitError> {
         let doing = "push to the remote";
         let options = ["push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags"];

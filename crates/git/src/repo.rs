@@ -21,7 +21,7 @@ pub struct Repo {
     pub(crate) git: Git,
     /// The `.git` directory.
     pub(crate) own: PathBuf,
-    /// The directory of bethink's own that git uses as the repository.
+    /// A directory that belongs to bethink and that git uses as the repository.
     pub(crate) view: PathBuf,
     pub(crate) branch: String,
 }
@@ -43,8 +43,8 @@ impl Repo {
         git.succeed(call).await.map(drop)
     }
 
-    /// Opens the repository of `dir` through `view`, a directory of bethink's own that is created if missing. Several
-    /// processes may use the same view at the same time.
+    /// Opens the repository of `dir` through `view`, a directory that belongs to bethink and is created if it is missing.
+    /// Several processes may use the same view at the same time.
     pub fn open(git: &Git, dir: &Path, view: &Path) -> Result<Self, GitError> {
         let doing = "open the repository";
         let own = dir.join(".git");

@@ -33,7 +33,7 @@ impl Default for GitLimits {
     }
 }
 
-/// Maximum size of git's messages that are kept, in bytes. The rest is read and dropped, so that git never blocks.
+/// Maximum number of bytes that are kept from git's messages. The rest is read and dropped, so that git never blocks.
 const MOST_MESSAGES: usize = 64 << 10;
 
 /// Environment variables that are passed on, because the person's keys, helpers, proxies and settings depend on them.
@@ -73,7 +73,7 @@ pub(crate) struct GitOutput {
 }
 
 impl GitOutput {
-    /// Returns the output as the value of a setting or ref; `None` if there is none.
+    /// Returns the output, which is the value of a setting or ref; `None` if git failed or the output is empty.
     pub(crate) fn value(&self) -> Option<String> {
         let said = String::from_utf8_lossy(&self.said).trim().to_owned();
         (self.status.success() && !said.is_empty()).then_some(said)
@@ -87,8 +87,8 @@ impl GitOutput {
 }
 
 impl Git {
-    /// Makes a handle to git. `environment` is the environment of this process; the variables that git needs are passed
-    /// on.
+    /// Creates a handle for running git. `environment` is the environment of this process; the variables that git needs are
+    /// passed on.
     pub fn new(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         limits: GitLimits,
@@ -177,7 +177,7 @@ impl<'a> GitCall<'a> {
         Self { doing, dir: None, args, env: Vec::new(), input: Vec::new(), limit: git.limits.local }
     }
 
-    /// Makes a call outside any repository, whatever the current working directory is.
+    /// Creates a call that runs outside any repository, whatever the current working directory is.
     pub(crate) fn nowhere<S: Into<OsString>>(
         doing: &'static str,
         args: impl IntoIterator<Item = S>,
@@ -189,7 +189,7 @@ impl<'a> GitCall<'a> {
     }
 }
 
-/// Git with its helper processes. All these processes are killed when the call is dropped.
+/// A git process with its helper processes. All these processes are killed when the call is dropped.
 struct GitGroup {
     child: Child,
     leader: Option<Pid>,

@@ -7,8 +7,8 @@ use crate::client::HookClient;
 use crate::event::HookEvent;
 use crate::input::HookInput;
 
-/// Maximum number of deliveries in the spool, in case no daemon runs for a long time. The oldest are dropped first, because a
-/// later event of a session refers to the same transcript.
+/// Maximum number of deliveries in the spool, in case no daemon is running for a long time. The oldest are dropped first,
+/// because a later event of a session refers to the same transcript.
 pub const MAX_WAITING: usize = 1_000;
 /// Maximum size of the spool, in bytes. A delivery is only an id, paths and the beginning of a prompt.
 pub const MAX_WAITING_BYTES: u64 = 8 << 20;

@@ -1,4 +1,4 @@
-//! The events of hooks, and how long their answers may take.
+//! Hook events, and how long their answers may take.
 
 use std::time::Duration;
 

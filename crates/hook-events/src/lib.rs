@@ -1,8 +1,8 @@
-//! Hooks of coding agents as text: the events of a client's session, and the answers to them.
+//! The formats that coding agents' hooks use: the events of a client's session, and the answers to them.
 //!
-//! Owns the names of events in every client's spelling, the reading of their JSON, the format of answers, the
-//! deadlines, and the file format of undelivered events. The daemon decides what an event means, `spool` writes the
-//! files, and `client` sends the requests.
+//! Defines the names of events in every client's spelling, the parsing of their JSON, the format of answers, the deadlines, and
+//! the file format of undelivered events. The daemon decides what an event means, `spool` writes the files, and `client` sends
+//! the requests.
 //!
 //! A hook never gets in the user's way: no answer blocks, denies or asks.
 //!

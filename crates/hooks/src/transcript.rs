@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 /// Number of bytes that are read before their messages are stored.
 const READ_BATCH: u64 = 4 << 20;
-/// Number of bytes before the current position that are compared, to detect a change of the file.
+/// Number of bytes before the current position that are compared in order to detect a change to the file.
 const ENDING: usize = 256;
 
 /// A message, and the subagent that it belongs to, if any.
@@ -146,7 +146,8 @@ impl Tail {
         Ok(())
     }
 
-    /// Returns how many bytes at the beginning are stored: all before the stored position, if the file is unchanged there.
+    /// Returns the number of bytes at the beginning of the file whose messages are stored: all bytes before the stored
+    /// position, or zero if any of them has changed.
     fn stored(&self, file: &mut File, mark: &TranscriptPosition) -> io::Result<u64> {
         if mark.bytes == 0 || file.metadata()?.len() < mark.bytes {
             return Ok(0);

@@ -42,7 +42,7 @@ impl HookService {
         Ok(pause.into_iter().chain(index).chain(notes).chain(offer).collect())
     }
 
-    /// Returns a note that nothing is recorded, so that the agent can tell the user.
+    /// Returns a note that says that recording is paused, so that the agent can tell the user.
     fn pause_words(&self) -> Option<String> {
         let pause = self.cx.recording_pause()?;
         let until = pause.until.map_or_else(String::new, |until| format!(" until {until}"));
@@ -75,7 +75,7 @@ impl HookService {
         Ok(if is_empty { None } else { within(&dirs, &texts, room) })
     }
 
-    /// Returns the notes of the session that is resumed or was compacted.
+    /// Returns the notes of the session that was resumed or compacted.
     async fn notes_of_client(&self, who: &Who) -> Result<Option<String>> {
         let Some(id) = self.session_of_client(who).await? else { return Ok(None) };
         let session = self.cx.store().session(id).await?;
@@ -135,7 +135,7 @@ impl HookService {
         Ok(texts)
     }
 
-    /// Returns the memories that the session was given. None is repeated while the model still sees it.
+    /// Returns the memories that the session was given. A memory is not repeated while the model still sees it.
     async fn delivered_to(&self, (client, key): &Who) -> Result<DeliveredMemories> {
         let delivered = self.cx.store().delivered_memories(client.to_string(), key.clone()).await?;
         Ok(delivered.unwrap_or_default())

@@ -1,6 +1,6 @@
 //! The files that each coding agent reads, and our entries in them.
 //!
-//! Paths and formats are from the agents' documentation, which is linked.
+//! The paths and formats come from the agents' documentation, to which the comments link.
 
 mod agent;
 mod entry;

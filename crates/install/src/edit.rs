@@ -139,7 +139,7 @@ fn split_program(line: &str) -> (&str, &str) {
     }
 }
 
-/// Returns the rest of a line after its first word, as [`quoted`] writes it.
+/// Returns the rest of a line after its first word, which may be quoted as [`quoted`] does.
 fn after_word(line: &str) -> &str {
     let mut is_quoted = false;
     let mut is_escaped = false;

@@ -36,7 +36,7 @@ impl SettingsFile {
         }
     }
 
-    /// Returns the text without our entries. `made` are the containers from [`AppliedEdits`].
+    /// Returns the text without our entries. `made` lists the containers from [`AppliedEdits`].
     pub fn take_out(&self, text: &str, made: &[Vec<String>]) -> Result<String, NotEdited> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());

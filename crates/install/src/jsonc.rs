@@ -31,7 +31,7 @@ pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits,
     Ok(done)
 }
 
-/// Removes our entries, and the containers that were created for them if they are empty.
+/// Removes our entries, and those containers that were created for our entries and are now empty.
 pub(crate) fn take_out(
     text: &str,
     edits: &[SettingsEdit],
@@ -127,7 +127,7 @@ fn element(
     Ok(())
 }
 
-/// Adds a value at a path that does not exist yet, with the containers that are missing.
+/// Adds a value at a path that does not exist yet, and creates any missing containers.
 fn add(
     done: &mut AppliedEdits,
     root: &JsonNode,

@@ -1,10 +1,10 @@
 //! Adds our entries to other programs' settings, finds them again, and removes them.
 //!
-//! Owns which files each coding agent reads, our entries in them, and the editing of JSON, JSONC and TOML, which keeps
-//! comments, indentation, line endings and order. Works on strings; the caller reads and writes the files.
+//! This crate knows which files each coding agent reads and what our entries in them look like. It edits JSON, JSONC and TOML,
+//! and keeps comments, indentation, line endings and order. Works on strings; the caller reads and writes the files.
 //!
-//! An entry is recognized as ours by its content: a command of the program `bethink`, or a gateway address. The entry's
-//! name does not count, because a person may have written an entry with the same name.
+//! An entry is recognized as ours by its content: a command that runs `bethink`, or a gateway address. The entry's name does
+//! not count, because a person may have written an entry with the same name.
 //!
 //! Reading order: `clients` → `edit` → `file` → `jsonc` (`parse`, `splice`) → `toml` → `diff`.
 

@@ -263,7 +263,7 @@ fn inline(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// Converts an item to JSON, to compare it. Dates become strings.
+/// Converts an item to JSON, so that it can be compared. Dates become strings.
 fn value_of(item: &Item) -> Value {
     match item {
         Item::None => Value::Null,

@@ -2,9 +2,9 @@
 
 /// Maximum size of a file, in bytes.
 pub const MOST_FILE_BYTES: u64 = 4 << 20;
-/// Maximum number of characters in a file without a warning.
+/// Number of characters in a file above which there is a warning.
 pub const MANY_CHARS: usize = 40_000;
-/// Maximum number of lines in a file without a warning.
+/// Number of lines in a file above which there is a warning.
 pub const MANY_LINES: usize = 200;
 /// Maximum depth of nested imports.
 pub const MOST_DEPTH: usize = 5;

@@ -28,7 +28,7 @@ pub fn attachment(file: &LoadedInstruction) -> String {
     )
 }
 
-/// Returns whether an attachment shows the file's current text, regardless of the reason given in it.
+/// Returns whether an attachment shows the file's current text, regardless of the reason that the attachment gives.
 pub fn says(attachment: &str, file: &LoadedInstruction) -> bool {
     attachment.contains(&block(file))
 }
@@ -63,7 +63,7 @@ fn kind(file: &LoadedInstruction) -> String {
     format!("{}: {whose}", file.kind)
 }
 
-/// Makes one line without quotation marks, so that a file's name cannot inject text.
+/// Returns the text as one line without quotation marks, so that a file's name cannot inject text.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|c| match c {

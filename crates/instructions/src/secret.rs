@@ -11,7 +11,7 @@ const LOGINS: [(&str, &str); 3] =
 /// Whole names of files that contain secrets.
 const NAMES: &str = ".netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .htpasswd .vault-token .dockercfg \
     authorized_keys known_hosts shadow gshadow passwd sudoers credentials token tokens secret secrets master.key";
-/// Prefixes of the file names of keys.
+/// Prefixes of the names of key files.
 const BEGINNINGS: [&str; 6] =
     ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials.", "secrets."];
 /// Extensions of key files.
@@ -47,7 +47,7 @@ fn is_secret(name: &str) -> bool {
         || ENDINGS.contains(&ending)
 }
 
-/// Returns whether a path is in a virtual file system: reading such a file may have side effects or reveal data of
+/// Returns whether a path is in a virtual file system: reading such a file may have side effects or reveal data about
 /// processes.
 pub(crate) fn is_of_the_system(real: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|root| real.starts_with(root))

@@ -36,7 +36,7 @@ pub struct BodyRoom {
 }
 
 impl BodyRoom {
-    /// Creates the room for a body, which has taken no room yet. Without a budget, no room is needed.
+    /// Returns a handle that has taken no room yet. Without a budget, it never takes any room.
     pub(crate) fn of(budget: Option<BodyBudget>) -> Self {
         Self { budget, taken: None }
     }
@@ -46,7 +46,7 @@ impl BodyRoom {
         self.taken.is_some()
     }
 
-    /// Takes room for a body of `bytes`. A body that is larger than the whole budget takes all of it, so it is admitted
+    /// Takes room for a body of `bytes` bytes. A body that is larger than the whole budget takes all of it, so it is admitted
     /// only when there is no other large body. Returns `false` if no room becomes free in time.
     pub async fn grow(&mut self, bytes: u64) -> bool {
         let Some(budget) = self.budget.as_ref().filter(|_| bytes > FREE) else { return true };

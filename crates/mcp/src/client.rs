@@ -1,5 +1,5 @@
-//! Finds the project and the session of a request: those named in the request, or else those named in the client's
-//! headers. Nothing is guessed: an error is better than another project's memory.
+//! Finds the project and the session of a request: those named in the request, or else those named in the client's headers.
+//! Nothing is guessed, because an error is better than using the wrong project's memory.
 
 use bethink_api as api;
 use bethink_daemon::Daemon;

@@ -1,4 +1,4 @@
-//! The endpoint `/mcp`. Each request is independent, so a restart of the daemon does not end a client's session.
+//! The `/mcp` endpoint. Each request is independent, so a restart of the daemon does not end a client's session.
 
 use std::sync::Arc;
 

@@ -65,7 +65,8 @@ async fn recalled(client: &McpClient, arguments: &JsonObject) -> Result<String, 
     Ok(recall::text(&client.daemon.memories.recall(request).await?))
 }
 
-/// Returns the notes of a session, by default the newest one, because a person chooses this prompt and sees the result.
+/// Returns the notes of a session. The default is the newest session, which is acceptable because a person chooses this prompt
+/// and sees the result.
 async fn handover(client: &McpClient, arguments: &JsonObject) -> Result<String, ServiceError> {
     let named = text(arguments, "session_id")?.unwrap_or_else(|| "last".to_owned());
     let id = client.session(Some(named), None).await?;

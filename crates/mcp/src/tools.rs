@@ -1,4 +1,4 @@
-//! The tools, in a fixed order, because they are at the beginning of a client's prompt cache.
+//! The tools, in a fixed order, because a client's cached prompt begins with them.
 
 mod answer;
 pub(crate) mod expand;

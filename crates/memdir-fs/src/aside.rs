@@ -1,7 +1,6 @@
 //! Files that a write displaced. Each is kept under a hidden name for a moment, checked again, and only then removed.
 //!
-//! An editor that opened a file before it was exchanged may write to it afterwards. The caller gets what was written
-//! afterwards.
+//! An editor that opened a file before it was displaced may write to it afterwards. The caller gets what the editor wrote.
 
 use std::mem;
 use std::sync::PoisonError;
@@ -29,7 +28,7 @@ pub struct RescuedFile {
 }
 
 impl MemoryRoot {
-    /// Returns the number of displaced files that wait for [`Self::settle`].
+    /// Returns the number of displaced files that are waiting for [`Self::settle`].
     pub fn unsettled(&self) -> usize {
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

@@ -10,7 +10,7 @@ pub const MOST_BYTES: u64 = 1 << 20;
 pub const MOST_ENTRIES: usize = 200_000;
 /// Maximum number of symbolic links from a topic to its file. Linux allows 40; people rarely use more than one.
 pub(crate) const MOST_HOPS: usize = 8;
-/// Maximum number of exchanges that put back what others save at the same time. After that, the caller gets the content
+/// Maximum number of attempts to put back content that others save at the same time. After that, the caller gets the content
 /// that was not put back.
 pub(crate) const MOST_TURNS: usize = 16;
 /// Maximum number of files in a directory that are written at the same time.

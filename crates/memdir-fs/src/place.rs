@@ -161,7 +161,7 @@ pub(crate) fn node(meta: &Metadata) -> Inode {
     Inode(meta.dev(), meta.ino())
 }
 
-/// Finds another entry in the folder whose name counts as the same name on some systems.
+/// Finds another entry in the folder whose name is the same as `name` on some systems.
 pub(crate) fn twin(dir: &Dir, name: &str) -> std::io::Result<Option<String>> {
     let folded = fold(name);
     for entry in dir.entries()? {

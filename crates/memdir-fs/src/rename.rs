@@ -52,7 +52,7 @@ impl Abilities {
         tried(&self.exchange, &FLAGS, || Ok(renamed(dir, one, other, RenameFlags::EXCHANGE)?))
     }
 
-    /// Moves `from` to `to`, which must not exist (`AlreadyExists`).
+    /// Moves `from` to `to`. Fails with `AlreadyExists` if `to` exists.
     pub(crate) fn place(&self, dir: &Dir, from: &str, to: &str) -> io::Result<()> {
         if tried(&self.no_replace, &FLAGS, || Ok(renamed(dir, from, to, RenameFlags::NOREPLACE)?))?
         {

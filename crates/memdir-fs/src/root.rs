@@ -20,7 +20,7 @@ use crate::rename::Abilities;
 /// Whether the path of a directory may end in a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// For directories that the daemon chose: a link in its place was created by someone else.
+    /// For directories that the daemon chose: a link in place of such a directory was created by someone else.
     No,
     /// For directories that a person configured.
     Yes,
@@ -54,7 +54,7 @@ pub(crate) struct Aside {
     pub(crate) since: Option<Instant>,
 }
 
-/// A file's identity: device and inode.
+/// A file's identity: its device number and its inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode(pub(crate) u64, pub(crate) u64);
 

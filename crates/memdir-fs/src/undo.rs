@@ -1,4 +1,4 @@
-//! Undoes a write that conflicts with another save: puts back the other content.
+//! Undoes a write that conflicts with another save, and puts back the content of that save.
 
 use std::time::Instant;
 
@@ -125,7 +125,7 @@ impl MemoryRoot {
     }
 }
 
-/// Identifies an entry, to notice a replacement.
+/// Identifies an entry, so that its replacement is noticed.
 #[derive(PartialEq, Eq)]
 enum EntryMark {
     Hash(Hash),

@@ -49,8 +49,8 @@ impl Watch {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Watches a directory, which need not exist if its parent does. Everything in it is reported as changed at first,
-    /// so that no change is missed before the watch starts. If the directory is added again, its folders are looked up
+    /// Watches a directory, which need not exist if its parent does. Everything in it is reported as changed at first, so that
+    /// no change from before the start of the watch is missed. If the directory is added again, its folders are looked up
     /// again.
     pub fn add(&self, path: &Path, scope: Scope, follow: Follow) {
         let mut state = self.shared.lock();

@@ -1,4 +1,4 @@
-//! Writes by compare-and-swap: if the replaced content was not what was expected, it is put back.
+//! Writes by compare-and-swap: if the replaced content was not the expected content, it is put back.
 //!
 //! The new text is written to a hidden file first. Then both files exchange names in one step, and the old content is
 //! compared. If someone saved something else in the meantime, that content is put back and the write fails. Comparing

@@ -1,4 +1,4 @@
-//! Conflict files: if two people change a topic, a sync keeps the other version in a separate file.
+//! Conflict files: if two people change a topic, a sync keeps one of the two versions in a separate file.
 //!
 //! Such files are recognized by their names: ours, such as `fog.conflict-1a2b3c4d`, and those of programs that
 //! synchronize folders.

@@ -26,9 +26,9 @@ pub use write::{questions, write};
 pub const HEADER_LINES: usize = 30;
 /// Maximum size of these lines, in bytes. Nobody writes larger front matter by hand.
 pub const HEADER_BYTES: usize = 64 * 1024;
-/// Maximum length of a value, in characters: a description is a line of an index, not a page.
+/// Maximum length of a value, in characters. The longest values are descriptions, which are meant for a line of the index.
 pub const VALUE_CHARS: usize = 1_000;
-/// Maximum number of questions of a topic.
+/// Maximum number of questions per topic.
 pub const MOST_QUESTIONS: usize = 5;
 /// Maximum length of a question, in characters.
 pub const QUESTION_CHARS: usize = 200;

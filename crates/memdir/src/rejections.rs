@@ -15,13 +15,13 @@ const REASON: &str = " (reason: ";
 /// A memory that a person rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// When it was rejected, such as `2026-11-23`. Empty if the line does not state a date.
+    /// The day on which the memory was rejected, such as `2026-11-23`. Empty if the line does not state a date.
     pub day: String,
     pub statement: String,
     pub reason: Option<String>,
 }
 
-/// Parses the list. Lines of another form are ignored.
+/// Parses the list. Lines in any other form are ignored.
 pub fn rejections(text: &str) -> Vec<Rejection> {
     text.lines().filter_map(item).map(parsed).collect()
 }

@@ -43,9 +43,9 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Records a file as damaged if it has the modification time of its newest version, but different content: when
-    /// someone else saves the file, its modification time changes. Only versions from before this daemon read the
-    /// directory count, because a later save at the same moment as ours would look like damage.
+    /// Records a file as damaged if it has the modification time of its newest version, but different content: when someone
+    /// else saves the file, its modification time changes. Only versions that were stored before this daemon read the directory
+    /// are compared, because a later save at the same moment as ours would look like damage.
     pub(crate) async fn note_if_damaged(
         &self,
         directory: &MemoryDirectory,

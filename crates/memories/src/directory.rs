@@ -44,7 +44,7 @@ impl MemoryTopic {
         self.name.titled(&self.header)
     }
 
-    /// Returns the question that the topic's description settles, to which there is only one right answer.
+    /// Returns the question that the topic's description settles. Such a question has only one right answer.
     fn matter(&self) -> Option<&Matter> {
         self.matter.get_or_init(|| settled_by(&self.described)).as_ref()
     }

@@ -72,7 +72,7 @@ struct Observation {
 #[serde(default)]
 struct Mem0Memory {
     memory: Option<String>,
-    /// The name of `memory` in exports from mem0's hosted service.
+    /// The name that exports from mem0's hosted service use for `memory`.
     content: Option<String>,
     created_at: Option<String>,
     updated_at: Option<String>,

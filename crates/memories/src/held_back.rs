@@ -74,7 +74,7 @@ impl MemoryService {
         self.check_words((write.scope, directory), text, write.author.by).await
     }
 
-    /// Like [`Self::memory`], but for an agent: a text that is held back is an error that lists the findings.
+    /// Like [`Self::memory`], but for an agent: for a text that is held back, returns an error that lists the findings.
     pub async fn memory_for_agent(
         &self,
         project_dir: &str,

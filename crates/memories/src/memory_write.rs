@@ -31,7 +31,7 @@ impl Author {
         Self { by: MemoryAuthor::Person, session: None, note: String::new() }
     }
 
-    /// A client's model that writes on its own initiative.
+    /// Returns the author for a client's model that writes on its own initiative.
     pub(crate) fn agent(session: Option<SessionId>) -> Self {
         Self { by: MemoryAuthor::Agent, session, note: String::new() }
     }

@@ -1,4 +1,4 @@
-//! Checks the address of a server, and finds the provider's routes there.
+//! Checks the address of a server, and determines the base URL of the provider's routes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

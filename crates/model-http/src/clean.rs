@@ -16,13 +16,14 @@ use crate::limits::MAX_MESSAGE;
 /// removed.
 const MAX_SEEN: usize = 16 * 1024;
 
-/// Minimum length of a part of a key that is removed: a server may repeat a key partly or masked.
+/// Minimum length of a part of a key that is removed from a text. Parts are removed because a server may repeat only a part of
+/// the key, or mask the rest.
 const PIECE: usize = 8;
 
 const REDACTED: &str = "[key]";
 
-/// Cleans `text` for an error. Removes the key in every form: as it is, percent-encoded, in Base64 at any offset, and
-/// parts of these.
+/// Cleans `text` for an error. Removes the key in every form: unchanged, percent-encoded, or in Base64 at any offset. Parts of
+/// these forms are removed too.
 pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     let mut line = one_line(text);
     if let Some(key) = key {

@@ -1,4 +1,4 @@
-//! Makes the connections for bethink's own calls and for forwarded calls: decides on allowed addresses and proxies, and
+//! Makes the connections for bethink's own calls and for forwarded calls: decides which addresses and proxies are allowed, and
 //! never follows redirects.
 
 use std::sync::{Arc, Once, OnceLock};

@@ -40,7 +40,7 @@ pub(crate) trait AnswerFormat: Send + Sync + fmt::Debug {
 pub(crate) trait Dialect: AnswerFormat {
     /// Headers of every request, apart from the key.
     const HEADERS: &'static [(&'static str, &'static str)] = &[];
-    /// Whether requests contain thinking. Only if they do can leaving it out fix an error about thinking.
+    /// Whether requests contain thinking. Only if they do can an error about thinking be fixed by leaving the thinking out.
     const SENDS_THINKING: bool;
 
     fn call(&self, request: &ModelRequest, streamed: bool) -> Result<WireRequest, ProviderTrouble>;

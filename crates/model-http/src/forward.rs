@@ -46,8 +46,8 @@ pub struct OutgoingRequest {
     /// Path relative to the base, without a leading slash.
     pub route: Cow<'static, str>,
     pub query: Option<String>,
-    /// Headers to send. Only `Accept-Encoding` is replaced, and the key if `with_key` is set. The caller removes
-    /// headers that must not be sent.
+    /// Headers to send. Only `Accept-Encoding` is replaced and, if `with_key` is set, the key. The caller removes headers that
+    /// must not be sent.
     pub headers: HeaderMap,
     pub body: Bytes,
     /// Whether to send the configured key instead of the one in `headers`.

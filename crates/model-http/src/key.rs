@@ -26,8 +26,8 @@ pub enum KeySource {
 }
 
 impl KeySource {
-    /// Chooses the source from the settings; a command overrides a variable. The provider's usual variable is used only
-    /// for the provider's own server, because that is where its key belongs.
+    /// Chooses the source from the settings; a command overrides a variable. The provider's usual variable is used only for the
+    /// provider's own server, because the key is meant for that server.
     pub fn chosen(provider: Provider, base_url: &str, env: &str, command: &str) -> Self {
         match (command, env, base_url) {
             ("", "", "") => Self::Env(provider.usual_key_env().to_owned()),

@@ -9,7 +9,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// the meantime. A shorter limit would abort healthy calls.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How long an idle connection is kept. Shorter than the idle timeout of servers and load balancers (60 s and more), so
+/// How long an idle connection is kept. This is shorter than the idle timeout of servers and load balancers (60 s and more), so
 /// that no request is sent on a connection that is being closed.
 pub(crate) const POOL_IDLE: Duration = Duration::from_secs(20);
 
@@ -20,7 +20,8 @@ pub const MAX_EVENT: usize = 8 * 1024 * 1024;
 /// Maximum size of an answer with all its events, in bytes: 128,000 tokens in events of about 200 bytes are 25 MiB.
 pub const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Maximum number of bytes of a forwarded answer to collect before they are read, which takes about a millisecond.
+/// Maximum number of bytes of a forwarded answer that are collected before they are parsed. Parsing them takes about a
+/// millisecond.
 pub(crate) const MAX_UNREAD: usize = 256 * 1024;
 
 /// Maximum number of bytes of an error response that are read. Error texts have a few hundred bytes.
@@ -29,7 +30,7 @@ pub(crate) const MAX_REFUSAL: usize = 64 * 1024;
 /// Maximum length of a provider's text in an error, in characters.
 pub(crate) const MAX_MESSAGE: usize = 500;
 
-/// Maximum length of a request id, in bytes. Typical IDs have about 30.
+/// Maximum length of a request id, in bytes. Typical IDs have about 30 bytes.
 pub(crate) const MAX_REQUEST_ID: usize = 128;
 
 /// Time limit for the key command, which asks a keyring or a vault. If the command takes longer, it is waiting for a

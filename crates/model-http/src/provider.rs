@@ -11,7 +11,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Returns the provider of bethink's own calls with this name.
+    /// Returns the provider with this name, if bethink's own calls can use that provider.
     pub fn parse(name: &str) -> Result<Self, EndpointError> {
         match name {
             "anthropic" => Ok(Self::Anthropic),

@@ -12,7 +12,7 @@ use crate::key::{ApiKey, KeyError};
 use crate::limits::MAX_REFUSAL;
 use crate::resolve::NotAllowed;
 
-/// Types of the events with which a stream of the Responses API fails, as JSON.
+/// Types, as JSON, of the events that report the failure of a Responses API stream.
 const FAILURES: [&str; 2] = ["\"error\"", "\"response.failed\""];
 
 #[derive(Debug)]

@@ -57,7 +57,7 @@ struct Details {
 }
 
 impl UsageTally {
-    /// Adds a complete or partial `usage` of the Messages API.
+    /// Adds a complete or partial `usage` object from the Messages API.
     pub(crate) fn take_anthropic(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<AnthropicUsage>(usage) else { return };
         take(&mut self.input, &mut self.doubtful, usage.input_tokens);
@@ -66,21 +66,22 @@ impl UsageTally {
         take(&mut self.read, &mut self.doubtful, usage.cache_read_input_tokens);
     }
 
-    /// Adds a `usage` of chat completions.
+    /// Adds a `usage` object from chat completions.
     pub(crate) fn take_openai(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<OpenAiUsage>(usage) else { return };
         let OpenAiUsage { prompt_tokens, completion_tokens, prompt_tokens_details } = usage;
         self.take_with_cached(prompt_tokens, completion_tokens, prompt_tokens_details.as_deref());
     }
 
-    /// Adds a `usage` of the Responses API.
+    /// Adds a `usage` object from the Responses API.
     pub(crate) fn take_responses(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<ResponsesUsage>(usage) else { return };
         let ResponsesUsage { input_tokens, output_tokens, input_tokens_details } = usage;
         self.take_with_cached(input_tokens, output_tokens, input_tokens_details.as_deref());
     }
 
-    /// Adds a Gemini `usageMetadata`. Its figure for the prompt includes cached tokens, and figures of 0 are left out.
+    /// Adds a `usageMetadata` object from Gemini. Its figure for the prompt includes cached tokens, and figures of 0 are left
+    /// out.
     pub(crate) fn take_gemini(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<GeminiUsage>(usage) else { return };
         let mut sum = |figures: [Option<Box<RawValue>>; 2]| {

@@ -21,7 +21,7 @@ struct SignRow {
 enum Sign {
     Text(&'static str),
     Code(&'static str),
-    /// First and last status.
+    /// First and last status of a range.
     Status(u16, u16),
 }
 
@@ -42,8 +42,8 @@ impl SignRow {
     }
 }
 
-/// Maximum number of bytes of a message that are read. Longer messages are web pages or echoes, which give the reason
-/// at the start.
+/// Maximum number of bytes of a message that are read. Longer messages are web pages or repetitions of the request, and give
+/// the reason at the start.
 const MAX_READ: usize = 16 * 1024;
 
 /// A provider's error as it was received.
@@ -125,8 +125,8 @@ fn plain(message: &str) -> String {
     out
 }
 
-/// Finds `pattern` anywhere in `text`. Each occurrence of its first words is tried once, so that the work
-/// is linear in the length of the text.
+/// Finds `pattern` anywhere in `text`. Each occurrence of the pattern's first words is tried once, so that the work is linear
+/// in the length of the text.
 fn read(pattern: &str, text: &str) -> Option<Figures> {
     let head = pattern.split('{').next().unwrap_or(pattern);
     let rest = pattern.get(head.len()..).unwrap_or_default();

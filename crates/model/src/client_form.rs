@@ -10,7 +10,7 @@ use bytes::Bytes;
 /// The parts of a client's request that are not part of a prompt.
 #[derive(Clone, Debug, Default)]
 pub struct ClientForm {
-    /// JSON object of the request's other members, such as `thinking`; empty for none.
+    /// The request's other members, such as `thinking`, as a JSON object; empty for none.
     pub parameters: Bytes,
     /// Value of the `anthropic-beta` header; empty for none.
     pub betas: String,
@@ -27,7 +27,7 @@ pub struct ClientMessage {
 }
 
 impl ClientForm {
-    /// Returns the client's messages that a prompt's message consists of; `None` if it differs from them in any way.
+    /// Returns the client's messages that a prompt's message consists of; `None` if the message differs from them in any way.
     pub fn own(&self, message: &PromptMessage) -> Option<Vec<&Bytes>> {
         if self.messages.is_empty() {
             return None;

@@ -1,8 +1,8 @@
 //! The port through which the daemon calls a model.
 //!
-//! Owns the request (a valid prompt, its system prompt and its tools, as exact bytes), the reply, the error classes
-//! with their figures, and the decision on the request that follows an error. Wire formats, keys and timeouts belong to
-//! an adapter; waiting, budgets and records belong to the caller. Performs no I/O.
+//! Owns the request (a valid prompt, its system prompt and its tools, as exact bytes), the reply, the error classes with their
+//! figures, and the decision on which request follows an error. Wire formats, keys and timeouts belong to an adapter; waiting,
+//! budgets and records belong to the caller. Performs no I/O.
 
 pub mod classify;
 pub mod client_form;

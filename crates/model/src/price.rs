@@ -68,9 +68,9 @@ impl Price {
 }
 
 impl Given {
-    /// Returns the configured price, or else the one in the table. A configured price also sets the prices of cached
-    /// input, in the same proportions as Anthropic's: reading costs a tenth of the input price, and writing a quarter
-    /// more.
+    /// Returns the configured price, or else the one in the table. A configured price also sets the prices of cached input, in
+    /// the same proportions as Anthropic's: reading costs a tenth of the input price, and writing costs a quarter more than the
+    /// input price.
     fn over(self, known: Option<Price>) -> Option<Price> {
         let (input, output) = (nano(self.input), nano(self.output));
         if input == 0 && output == 0 {

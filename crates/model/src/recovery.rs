@@ -19,8 +19,8 @@ pub const MAX_DROPS: u32 = 3;
 pub const MAX_CONTINUATIONS: u32 = 3;
 /// Maximum number of times that the same request is retried after temporary failures.
 pub const MAX_REPEATS: u32 = 3;
-/// Maximum number of times that the output limit is lowered: some servers report only a lower bound for the prompt's
-/// size.
+/// Maximum number of times that the output limit is lowered. Lowering it once may not be enough, because some servers report
+/// only a lower bound for the prompt's size.
 const MAX_LOWERED: u32 = 2;
 /// Maximum number of calls for one answer: the first, the retries, and every possible change. The 3 at the end are for leaving
 /// out media, leaving out thinking, and doubling the output limit.
@@ -28,7 +28,8 @@ pub const MAX_CALLS: u32 = 1 + MAX_REPEATS + MAX_DROPS + MAX_LOWERED + MAX_CONTI
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// If a provider asks for a longer wait, the call is given up, because the embedded strategies answer sooner.
+/// Longest wait that a provider can ask for. If it asks for a longer one, the call is given up, because the embedded strategies
+/// answer sooner.
 pub const LONGEST_ASKED_WAIT: Duration = Duration::from_secs(5 * 60);
 /// Minimum output limit in tokens. With less room, the answer would be cut off.
 const LEAST_OUTPUT: u64 = 1_024;
@@ -82,7 +83,7 @@ impl Recovery {
         Self { max_output, tail, ..Self::default() }
     }
 
-    /// Returns how many messages at its end the request must keep. The number grows with every continuation.
+    /// Returns the number of messages at the end of the request that must be kept. The number grows with every continuation.
     pub fn tail(&self) -> usize {
         self.tail
     }
@@ -166,8 +167,8 @@ impl Recovery {
         Some((ModelRequest { max_tokens: raised, ..request.clone() }, "output limit raised"))
     }
 
-    /// Asks for the rest of an answer with text. An answer that calls tools cannot be continued, because a call without
-    /// its result is invalid in a prompt.
+    /// Asks for the rest of an answer that contains text. An answer that calls tools cannot be continued, because a call
+    /// without its result is invalid in a prompt.
     fn go_on(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         if reply.text().trim().is_empty() {
             return None;
@@ -177,7 +178,7 @@ impl Recovery {
         self.more(request, vec![said, go_on], "answer continued")
     }
 
-    /// Resumes a paused answer: the provider continues it if it is the last message.
+    /// Resumes a paused answer: the provider continues an answer that is the last message of a prompt.
     fn resume(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         let said = answered(&reply.content, request.end());
         if said.blocks.is_empty() {

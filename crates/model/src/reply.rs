@@ -42,7 +42,7 @@ pub enum Stop {
     MaxTokens,
     StopSequence,
     ToolUse,
-    /// The provider paused a long turn; the same prompt with this answer continues it.
+    /// The provider paused a long turn. Sending the same prompt again, followed by this answer, continues the turn.
     PauseTurn,
     Refusal,
     /// The window is full.

@@ -91,7 +91,7 @@ pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) ->
     PromptMessage { role: Role::Assistant, blocks }
 }
 
-/// Estimates the tokens in a number of bytes: one per four bytes, the mean of prose and code.
+/// Estimates the number of tokens in this many bytes: one per four bytes, the average for prose and code.
 pub fn about_tokens(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
 }

@@ -32,7 +32,8 @@ pub fn drop_rounds(request: &ModelRequest, tail: usize, gap: Option<u64>) -> Opt
     cuts.next()
 }
 
-/// Returns the first place at which enough is dropped; the beginning of the last round if there is no such place.
+/// Returns the index of the first message before which enough can be dropped; the beginning of the last round if that comes
+/// first.
 fn enough(session: &[PromptMessage], last_round: usize, gap: Option<u64>) -> usize {
     let wanted = (rounds(session) / ROUNDS_PER_DROP).max(1);
     let (mut tokens, mut dropped) = (0u64, 0);

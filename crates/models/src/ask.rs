@@ -109,7 +109,7 @@ impl ModelService {
         Ok(Caller { models: self, model, errand, pass, tried, _turn: turn })
     }
 
-    /// Waits until another request of this purpose may run. Summaries and recalls fail instead of waiting, because their
+    /// Waits until another request for this purpose may run. Summaries and recalls fail instead of waiting, because their
     /// callers wait for them.
     async fn turn_of(&self, purpose: Purpose) -> Result<SemaphorePermit<'_>, String> {
         let client = &self.client;

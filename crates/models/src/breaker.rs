@@ -22,7 +22,7 @@ const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
 /// Maximum number of failure counts, each for a session and a purpose. If there are more, all are dropped.
 const REMEMBERED: usize = 1_024;
 
-/// Lets errands through while the provider responds, and after a pause one trial at a time.
+/// Lets errands through while the provider is responding. After a pause, it lets through one trial at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     state: Mutex<BreakerState>,
@@ -152,7 +152,8 @@ impl BreakerState {
     }
 }
 
-/// What happens next if a person can do nothing: while the model is paused, and before it is paused.
+/// What happens next if there is nothing that a person can do: the first text is for a paused model, the second is for a model
+/// that is not paused yet.
 const WAIT: &str = "until then, bethink works without the model";
 const RETRY: &str = "bethink tries again with the next call";
 

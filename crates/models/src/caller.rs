@@ -22,7 +22,7 @@ use crate::service::ModelService;
 /// Divisor of the random extra wait: 255 / 1,280 is about a fifth.
 const JITTER: u32 = 1_280;
 
-/// Estimates the tokens of a request.
+/// Estimates the number of tokens in a request.
 pub fn request_tokens(request: &ModelRequest) -> u64 {
     let fixed = |json: &Bytes| u64::from(json_tokens(&String::from_utf8_lossy(json)));
     request.prompt.tokens() + fixed(&request.system) + fixed(&request.tools)

@@ -53,7 +53,8 @@ pub(crate) struct ModelClient {
 }
 
 impl ModelClient {
-    /// Opens the configured model. With invalid settings, `health` reports them and the embedded strategies are used.
+    /// Opens the configured model. If the settings are invalid, `health` reports the problem and the embedded strategies are
+    /// used.
     pub(crate) fn open(settings: &ModelSettings) -> Self {
         let opened = if settings.is_on() { open(settings).map(Some) } else { Ok(None) };
         opened.map_or_else(

@@ -10,7 +10,7 @@ use bethink_transcript::{SessionId, TokenUsage, UnixMicros};
 use crate::service::ModelService;
 use crate::spent::Spent;
 
-/// Maximum length of a model's name in the ledger, in characters. Providers' own names have at most 50.
+/// Maximum length of a model's name in the ledger, in characters. Providers' own names have at most 50 characters.
 const MAX_MODEL_NAME: usize = 200;
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
 

@@ -34,7 +34,7 @@ struct SpentDay {
 }
 
 impl Ledger {
-    /// Sets the day's total from the store.
+    /// Reads the day's total from the store.
     pub(crate) async fn open(cx: &ServiceContext) -> bethink_store::StoreResult<Self> {
         let number = day_of(cx.now());
         let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));

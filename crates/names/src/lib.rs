@@ -92,7 +92,8 @@ pub fn last_two_parts(path: &str) -> &str {
     }
 }
 
-/// Returns whether a word may be a name. A word of letters in a single case, without a joint, is prose.
+/// Returns whether a word may be a name. A word that consists of letters in a single case, without an underscore, dot, slash or
+/// dash, is prose.
 fn may_be_name(classes: u8) -> bool {
     classes & (UNDERSCORE | DOT | JOINT) != 0
         || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)

@@ -116,8 +116,8 @@ pub fn after_escape(bytes: &[u8], at: usize) -> usize {
     }
 }
 
-/// Returns whether a word looks like encoded data: very long, or long with case and digits mixed at random. Hexadecimal
-/// hashes do not count.
+/// Returns whether a word looks like encoded data: very long, or long and with many changes between upper case, lower case and
+/// digits. Hexadecimal hashes do not count.
 pub fn is_blob(word: &[u8]) -> bool {
     if word.len() > MAX_WORD_BYTES {
         return true;

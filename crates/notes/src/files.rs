@@ -49,8 +49,8 @@ impl NotesService {
         self.stored_notes_locked(id).await
     }
 
-    /// Reads the row and the file. The caller must hold the lock `writing`. If a daemon was killed before it wrote the
-    /// file, the file is written first.
+    /// Reads the row and the file. The caller must hold the `writing` lock. If a daemon was killed before it wrote the file,
+    /// the file is written first.
     pub(crate) async fn stored_notes_locked(&self, id: SessionId) -> Result<StoredNotes> {
         // The session may have been deleted meanwhile.
         let row = if_found(self.cx.store().notes(id).await)?.flatten();

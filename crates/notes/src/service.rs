@@ -19,7 +19,7 @@ pub struct NotesService {
 #[derive(Debug, Default)]
 pub(crate) struct NotesState {
     pub(crate) updates: PendingUpdates,
-    /// Held by the only writer at a time: the worker, or a person who writes over HTTP.
+    /// Held by the current writer, so that there is only one at a time: the worker, or a person who writes over HTTP.
     pub(crate) writing: tokio::sync::Mutex<()>,
     /// The errors in a person's template and instruction, as last read.
     pub(crate) faults: Mutex<Vec<String>>,

@@ -43,8 +43,8 @@ impl NotesService {
         }
     }
 
-    /// Updates the notes through the newest message. `asked` contains the newest message, and the number of tokens in
-    /// the history, at the time of the request.
+    /// Updates the notes so that they cover the newest message. `asked` contains the newest message, and the number of tokens
+    /// in the history, at the time of the request.
     pub(crate) async fn update(
         &self,
         id: SessionId,

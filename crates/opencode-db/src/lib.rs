@@ -1,7 +1,7 @@
 //! Reads sessions from opencode's SQLite database, and changes nothing there.
 //!
 //! Opens another program's database without disturbing it: read-only, and without creating a file next to it.
-//! `agent-transcript` interprets the rows: a session is returned as the JSON lines that it reads.
+//! `agent-transcript` interprets the rows: a session is returned as JSON lines in the form that `agent-transcript` reads.
 //!
 //! Without a write-ahead log, opencode is not writing, and the database is opened as immutable. With a log and its
 //! index, opencode may be running, and both files are shared with it. A log without an index was left by a crash.

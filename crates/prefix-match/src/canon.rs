@@ -11,7 +11,7 @@ use crate::shape::{BlockShape, ContentShape};
 
 const END: u8 = 0xFF;
 
-/// Members of an image or a document that do not identify it.
+/// Members that do not help to identify an image or a document.
 const FORM: [&[u8]; 2] = [b"type", b"citations"];
 
 /// Members of other blocks that are not part of the block's meaning. Clients of OpenAI's Responses API leave these

@@ -41,7 +41,7 @@ pub(crate) struct BlockShape<'a> {
     pub(crate) kind: &'a [u8],
     /// Keys (literals without quotes) and values, without breakpoints.
     pub(crate) members: Vec<(&'a [u8], &'a [u8])>,
-    /// The member `content`, parsed.
+    /// The `content` member, parsed.
     pub(crate) content: ContentShape<'a>,
 }
 

@@ -20,7 +20,7 @@ use super::ticket::{AnswerTicket, TicketState};
 struct ReceivedAnswer {
     message: Message,
     mark: u128,
-    /// The provider's ID, by which later requests may continue the answer.
+    /// The provider's ID for the answer. Later requests may continue the answer by this ID.
     id: Option<String>,
 }
 
@@ -76,8 +76,8 @@ impl GatewayService {
         Ok(ReceivedAnswer { message, mark, id: given })
     }
 
-    /// Stores an answer whose session has continued or is no longer cached. A second answer to the same messages
-    /// becomes a fork.
+    /// Stores an answer whose session has continued or is no longer cached. A second answer to the same messages is stored in a
+    /// fork.
     async fn keep_in_fork(&self, sent: &TicketState, answer: ReceivedAnswer) -> Result<()> {
         let _one = self.cache.stripe(sent.mark).lock().await;
         if self.cache.longest(sent.scope, &[answer.mark]).is_some()
@@ -128,7 +128,7 @@ impl ReceivedAnswer {
     }
 }
 
-/// Returns the provider's ID of the answer.
+/// Returns the provider's ID for the answer.
 fn provider_id(raw: &Bytes) -> Option<String> {
     let members = json::members(std::str::from_utf8(raw).ok()?)?;
     let (_, id) = members.iter().find(|(name, _)| name == "id")?;

@@ -1,11 +1,11 @@
-//! Answers that later requests continue by their ID, instead of sending the earlier messages.
+//! Answers that later requests can continue by sending the answer's ID instead of the earlier messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bethink_transcript::SessionId;
 
-/// Maximum number of answers that are known by their ID. Each entry takes a few hundred bytes, because all answers of a
+/// Maximum number of answers that can be looked up by ID. Each entry takes a few hundred bytes, because all answers of a
 /// conversation share its instructions.
 const MAX_ANSWERS: usize = 10_000;
 
@@ -22,7 +22,7 @@ pub(super) struct AnswerLink {
 #[derive(Debug, Default)]
 pub(super) struct AnswerLinks {
     links: HashMap<String, AnswerLink>,
-    /// The instructions of the newest answer.
+    /// The instructions of the newest answer, for other answers to share.
     newest: Option<Arc<[String]>>,
 }
 

@@ -21,7 +21,8 @@ use super::request::ClientKey;
 const MAX_MARKS: usize = 200_000;
 /// Maximum number of cached client keys.
 const MAX_KEYS: usize = 10_000;
-/// Number of locks for searches in the store: conversations with different first messages rarely wait for each other.
+/// Number of locks for searches in the store. With this many, conversations with different first messages rarely wait for each
+/// other.
 const STRIPES: usize = 32;
 
 /// A cached session that requests may continue.
@@ -45,9 +46,9 @@ pub(super) struct CachedConversation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SharedPrefix {
     pub(super) session: SessionId,
-    /// Number of common messages.
+    /// Number of messages that the session and the request have in common.
     pub(super) through: usize,
-    /// Whether the session has no other messages.
+    /// Whether the session consists of only these messages.
     pub(super) is_whole: bool,
 }
 
@@ -55,8 +56,8 @@ pub(super) struct SharedPrefix {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyClaim {
     pub(super) session: SessionId,
-    /// Whether the session was created for a request with tools. If so, it belongs to an agent and is not a request for
-    /// a title.
+    /// Whether the session was created for a request with tools. If so, the session belongs to an agent. A request for a title
+    /// has no tools.
     pub(super) is_agent: bool,
 }
 
@@ -84,7 +85,7 @@ struct CacheState {
     places: HashMap<(ChainScope, u128), SessionId>,
     claims: HashMap<ClientKey, KeyClaim>,
     answers: AnswerLinks,
-    /// Marks of the first messages of all sessions, stored and cached; `None` until they are read.
+    /// Marks of the first messages of all stored and cached sessions; `None` until they are read.
     firsts: Option<HashSet<(ChainScope, u128)>>,
     clock: u64,
     marks: usize,
@@ -332,7 +333,7 @@ impl CacheState {
     }
 }
 
-/// Compares only what affects prompts. Output limits above the reserve all leave the same window.
+/// Compares only what affects prompts. Output limits above [`OUTPUT_RESERVE`] all leave the same room for the prompt.
 fn same_model(a: &ModelSpec, b: &ModelSpec) -> bool {
     let reserve = |model: &ModelSpec| model.max_output_tokens.map(|most| most.min(OUTPUT_RESERVE));
     a.name == b.name && a.context_window == b.context_window && reserve(a) == reserve(b)

@@ -1,8 +1,8 @@
 //! Finds the session that a request continues.
 //!
-//! The longest stored prefix of the request decides the outcome. If it is a whole session, the request continues that
-//! session. If the session has more messages, the client dropped or edited them, and the request continues in a fork.
-//! If no prefix is stored, the request begins a new session.
+//! The longest stored prefix of the request decides the outcome. If this prefix is a whole session, the request continues that
+//! session. If the session has more messages, the client dropped or edited them, and the request continues in a fork. If no
+//! prefix is stored, the request begins a new session.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl GatewayService {
         self.find_stored(request, scope, Some(named)).await
     }
 
-    /// Finds the session in the cache; `None` if the store must be searched. `looked` says whether the store was already
+    /// Finds the session in the cache; `None` if the store must be searched. `looked` says whether the store has already been
     /// searched.
     fn in_cache(
         &self,
@@ -284,7 +284,7 @@ impl GatewayService {
         self.add_to_cache(id, scope, marks, true).await
     }
 
-    /// Computes the marks of a session's history as if a request with this setting had sent the history.
+    /// Computes the marks of a session's history as if the history had been sent in a request with this setting.
     async fn marks_of(&self, id: SessionId, setting: [&str; 2]) -> Result<Vec<u128>> {
         let mut chain = Chain::new(&setting);
         let (mut reader, mut marks, mut after) = (LikenessReader::default(), Vec::new(), Seq::ZERO);

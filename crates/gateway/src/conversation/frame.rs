@@ -11,7 +11,7 @@ pub(crate) struct RequestFrame {
     pub(crate) body: Bytes,
     /// The range of the messages in the body.
     pub(crate) messages_at: Range<usize>,
-    /// JSON of the system prompt; empty if there is none.
+    /// The system prompt as JSON; empty if there is none.
     pub(crate) system: Bytes,
     pub(crate) betas: String,
     /// Whether the messages are in the format in which they are stored.

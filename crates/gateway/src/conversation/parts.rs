@@ -38,7 +38,7 @@ impl PromptSources<'_> {
         whole_messages(blocks, count)?.into_iter().map(|seq| self.index(seq)).collect()
     }
 
-    /// Returns the index of the client's message with this seq. History and request have the same messages.
+    /// Returns the index of the client's message with this seq. The history and the request contain the same messages.
     fn index(&self, seq: Seq) -> Option<usize> {
         let index = usize::try_from(seq.0.checked_sub(1)?).ok()?;
         (index < self.request.messages.len()).then_some(index)

@@ -17,7 +17,7 @@ use super::working_dir::stated_dir;
 /// Maximum size of a conversation's queued messages, in bytes. If more are queued, a request waits until they are
 /// stored.
 const MAX_QUEUED_BYTES: usize = 16 * 1024 * 1024;
-/// Upper estimate for an image or a document, in tokens, because a request may contain only its URL.
+/// Upper estimate of the number of tokens in an image or a document. A request may contain only its URL.
 const MEDIA_TOKENS: u64 = 3_000;
 /// Name of the system part that contains the client's own system prompt.
 const SYSTEM: &str = "system";
@@ -83,7 +83,7 @@ impl GatewayService {
         Ok(true)
     }
 
-    /// Records an unchanged request in the background. Waits only if the queue is full.
+    /// Records, in the background, a request that is sent unchanged. Waits only if the queue is full.
     async fn note_in_background(
         &self,
         request: &Arc<ReadRequest>,

@@ -37,9 +37,9 @@ pub(super) struct ReadRequest {
     pub(super) chain: Chain,
     /// Limits which conversations the request can continue, unless the request names a session.
     pub(super) scope: ChainScope,
-    /// JSON of the leading instructions, if a later request may continue the answer by its ID.
+    /// The leading instructions as JSON, if a later request may continue the answer by its ID.
     pub(super) chain_heads: Option<Arc<[String]>>,
-    /// Hash of system prompt and tools.
+    /// Hash of the system prompt and the tools.
     pub(super) frame: u64,
     pub(super) agent: RequestingAgent,
     /// Whether the request is certainly too small for a compaction, and nothing is added to it.
@@ -68,7 +68,7 @@ impl RequestingAgent {
         Self { role, tools }
     }
 
-    /// Whether this is a different agent. The same agent may change its tools, or the wording of its system prompt.
+    /// Whether `agent` is a different agent. The same agent may change either its tools or the wording of its system prompt.
     pub(super) fn is_other(self, agent: Self) -> bool {
         self.role != agent.role && self.tools != agent.tools
     }
@@ -90,7 +90,7 @@ pub(super) fn read_all(messages: &[Bytes]) -> Result<Vec<MessageReading>> {
 }
 
 impl ReadRequest {
-    /// Returns what distinguishes conversations before their first answer: model and tools.
+    /// Returns what distinguishes conversations before their first answer: the model and the tools.
     pub(super) fn setting(&self) -> [&str; 2] {
         [&self.model.name, &self.parts.tools]
     }

@@ -35,7 +35,7 @@ pub(crate) struct GatewayRequest {
     pub(crate) default_project: Option<String>,
     /// Text of the system prompt, which is counted and searched for the working directory.
     pub(crate) system: Option<String>,
-    /// JSON array of tools.
+    /// The tools, as a JSON array.
     pub(crate) tools: Option<Box<RawValue>>,
     /// All messages in order, each `{role, content, …}`.
     pub(crate) messages: Vec<Bytes>,
@@ -47,7 +47,7 @@ pub(crate) struct GatewayRequest {
     pub(crate) frame: RequestFrame,
     /// The client's own model, if it is to write summaries.
     pub(crate) client_model: Option<ClientModel>,
-    /// JSON of the leading instructions, if a later request may continue the answer by its ID.
+    /// The leading instructions as JSON, if a later request may continue the answer by its ID.
     pub(crate) chain_heads: Option<Arc<[String]>>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct GatewayRequest {
 #[derive(Clone, Debug)]
 pub(crate) struct ChainedHistory {
     pub(crate) session: SessionId,
-    /// JSON of the leading instructions, in the client's format.
+    /// The leading instructions as JSON, in the client's format.
     pub(crate) heads: Arc<[String]>,
     /// The messages, in the format of the Messages API.
     pub(crate) messages: Vec<Bytes>,
@@ -70,8 +70,8 @@ impl ChainedHistory {
 }
 
 impl GatewayRequest {
-    /// Returns whether an agent asks for a session title before it sends the session itself. Such a request is not part
-    /// of any conversation.
+    /// Returns whether this is an agent's request for a session title, which the agent sends before the session's first
+    /// message. Such a request is not part of any conversation.
     pub(crate) fn asks_for_title(&self) -> bool {
         const ASKS: &[u8] = b"\"Generate a title for this conversation:";
         let has_tools = self.tools.as_ref().is_some_and(|tools| tools.get() != "[]");
@@ -106,7 +106,7 @@ pub(crate) struct WrittenMessage {
     pub(crate) blocks: Vec<WrittenBlock>,
 }
 
-/// A block of a message, and where it is from.
+/// A block of a message, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenBlock {
     pub(crate) json: Bytes,

@@ -7,7 +7,7 @@ use bethink_sessions::{SessionEvent, SessionService};
 
 use super::cache::ConversationCache;
 
-/// Maps the conversations of clients to sessions. Clones share the same state.
+/// Maps clients' conversations to sessions. Clones share the same state.
 #[derive(Clone, Debug)]
 pub struct GatewayService {
     pub(super) cx: ServiceContext,

@@ -134,7 +134,7 @@ impl GatewayService {
         Ok(())
     }
 
-    /// Records that a prompt has shown all tool results unchanged, so later prompts do too.
+    /// Records that a prompt has shown all tool results unchanged, so that later prompts also show them unchanged.
     async fn freeze(&self, session: SessionId) -> Result<()> {
         let handle = self.sessions.handle(session).await?;
         let mut loaded = self.sessions.lock(&handle).await?;

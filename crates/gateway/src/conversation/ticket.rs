@@ -25,7 +25,7 @@ pub(super) struct TicketState {
     pub(super) chain: Chain,
     /// Mark of all messages that were sent.
     pub(super) mark: u128,
-    /// JSON of the leading instructions, if a later request may continue the answer by its ID.
+    /// The leading instructions as JSON, if a later request may continue the answer by its ID.
     pub(super) chain_heads: Option<Arc<[String]>>,
     /// Size of the sent messages in bytes, and the request; `None` once the provider has accepted the prompt.
     request: Mutex<Option<(usize, Arc<ReadRequest>)>>,

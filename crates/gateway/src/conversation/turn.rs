@@ -1,4 +1,4 @@
-//! Makes prompts from decisions, and smaller prompts after the provider has refused one.
+//! Makes prompts from decisions, and smaller prompts after the provider has refused a prompt.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const SHRINKING: [RecoveryStep; 4] = [
     RecoveryStep::StripMedia,
     RecoveryStep::StripThinking,
 ];
-/// Maximum number of attempts to fork a conversation that other requests continue at the same time.
+/// Maximum number of attempts to fork a conversation while other requests are continuing it.
 const TRIES: usize = 4;
 
 impl GatewayService {

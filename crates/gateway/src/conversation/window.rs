@@ -28,7 +28,7 @@ const WINDOWS: [(&str, u64); 17] = [
     ("mistral-large", 128_000),
 ];
 
-/// Suffix of a model's name for a window of a million tokens.
+/// Suffix of a model name that stands for a context window of a million tokens.
 const LARGE: &str = "[1m]";
 const LARGE_WINDOW: u64 = 1_000_000;
 

@@ -1,7 +1,7 @@
 //! Converts messages of chat completions to the format of the Messages API.
 //!
-//! Text keeps the bytes of its literal. Reasoning is left out both here and when an answer is read, so that an answer
-//! and the client's copy of it count as the same message. Unchanged messages are forwarded with their original bytes
+//! The bytes of each JSON string literal are kept. Reasoning is left out both here and when an answer is read, so that an
+//! answer and the client's copy of it count as the same message. Unchanged messages are forwarded with their original bytes
 //! anyway.
 
 use std::borrow::Cow;

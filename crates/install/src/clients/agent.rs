@@ -82,7 +82,7 @@ impl InstallAgent {
         }
     }
 
-    /// The user's directory that exists once the agent has run; `None` if its location is not documented.
+    /// The agent's directory for this user, which exists once the agent has run; `None` if its location is not documented.
     pub fn dir(self, places: &ClientPlaces) -> Option<PathBuf> {
         let person = |name: &str| places.person.join(name);
         let moved = |moved: &Option<PathBuf>, name| moved.clone().unwrap_or_else(|| person(name));

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientPlaces {
     pub person: PathBuf,
-    /// `$XDG_CONFIG_HOME`, else `~/.config`.
+    /// `$XDG_CONFIG_HOME`, or else `~/.config`.
     pub config: PathBuf,
-    /// `$CLAUDE_CONFIG_DIR`.
+    /// The value of `$CLAUDE_CONFIG_DIR`, if it is set.
     pub claude: Option<PathBuf>,
     /// `$CODEX_HOME`.
     pub codex: Option<PathBuf>,

@@ -20,7 +20,7 @@ pub(super) struct ServerList {
 }
 
 impl ServerList {
-    /// Returns `None` if the agent has no documented file there.
+    /// Returns `None` if no such file is documented for the agent.
     pub(super) fn of(agent: InstallAgent, places: &ClientPlaces) -> Option<Self> {
         let own = |file: &str| agent.dir(places).map(|dir| dir.join(file));
         let (own, project, servers, more) = match agent {

@@ -66,7 +66,7 @@ impl JsonNode {
         }
     }
 
-    /// Returns whether this is a container without items and comments.
+    /// Returns whether this is a container without items or comments.
     pub(super) fn is_empty(&self, text: &str) -> bool {
         !matches!(self.kind, NodeKind::Scalar)
             && text[self.span.start + 1..self.span.end - 1].trim().is_empty()

@@ -42,7 +42,7 @@ pub(super) fn insert(text: &str, container: &JsonNode, item: &Item<'_>) -> Strin
     )
 }
 
-/// Adds the first item to a container, on its own lines unless the whole file is one line.
+/// Adds the first item to a container, on separate lines unless the whole file is on one line.
 fn first(text: &str, container: &JsonNode, item: &Item<'_>, style: &JsonStyle) -> String {
     let (open, close) = (container.span.start, container.span.end - 1);
     let (_, point) = behind(text, open + 1, close);

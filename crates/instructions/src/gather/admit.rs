@@ -1,4 +1,4 @@
-//! Decides by its real path whether a file may be read.
+//! Decides whether a file may be read, based on its real path.
 
 use std::io;
 use std::path::{Path, PathBuf};

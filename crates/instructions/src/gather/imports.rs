@@ -40,7 +40,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Loads an import from the first existing path of its possible paths.
+    /// Loads an import from the first of its possible paths that exists.
     fn import(&mut self, imported: &FileCandidate, import: &ImportMark, file: &FileCandidate) {
         let mut nowhere = None;
         for reading in import.readings() {

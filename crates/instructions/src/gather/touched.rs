@@ -51,7 +51,7 @@ impl Gather<'_> {
         self.keep(&candidate, look, text, patterns.texts());
     }
 
-    /// Returns a touched path if it is below the root, in any spelling.
+    /// Returns the absolute path of a touched file if it is below the root. The root's real path may be used as well.
     fn in_project(&self, path: &Path) -> Option<PathBuf> {
         let path = absolute(&self.places.cwd, path);
         if path.starts_with(&self.places.root) {

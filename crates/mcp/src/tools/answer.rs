@@ -50,8 +50,8 @@ pub(super) fn tool<I: JsonSchema + 'static, O: JsonSchema + 'static>(
     tool
 }
 
-/// Removes `null` from the description of optional fields, so that no model sends it. Also removes Rust's formats of
-/// integers, such as `uint64`, because the validators of several clients print a warning for each of them.
+/// Removes `null` from the description of optional fields, so that no model sends it. Also removes Rust's integer formats, such
+/// as `uint64`, because the validators of several clients print a warning for each of them.
 fn simplify(schema: &mut JsonObject) {
     if let Some(Value::Array(types)) = schema.get_mut("type")
         && let Some(kind) = types.iter().find(|kind| *kind != "null").cloned()

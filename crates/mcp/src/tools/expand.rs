@@ -16,7 +16,7 @@ use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ExpandInput {
-    /// A summary line with its numbers such as [41], or words to search for; by default all messages
+    /// A summary line with its numbers, such as [41], or words to search for; by default all messages
     query: Option<String>,
     /// ID of the compaction or collapsed span; the newest compaction by default
     id: Option<String>,

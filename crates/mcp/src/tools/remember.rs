@@ -24,7 +24,7 @@ pub(crate) struct RememberInput {
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]
     kind: Option<api::MemoryKind>,
-    /// A summary in one line
+    /// A one-line summary
     description: Option<String>,
     /// Up to 5 questions that the memory answers, worded differently
     questions: Option<Vec<String>>,

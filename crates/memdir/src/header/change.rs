@@ -88,7 +88,7 @@ impl HeaderChange<'_> {
         }
     }
 
-    /// Applies the change to a parsed header, as it would be read from the changed text.
+    /// Applies the change to a parsed header, with the same result as reading the changed text.
     fn put(&self, header: &mut Header) {
         match *self {
             HeaderChange::Name(text) => header.name = one_line(text),
@@ -190,7 +190,8 @@ fn row(text: &str, line: &Range<usize>) -> Option<HeaderRow> {
     Some(HeaderRow { range: line.clone(), indent, key, gap: colon..start, comment })
 }
 
-/// Returns the start of the comment after a value, including the space before it; the end if there is none.
+/// Returns the start of the comment after a value, including the space before it, or the end of the text if there is no
+/// comment.
 fn comment(value: &str) -> usize {
     let from = match value.chars().next() {
         Some(mark @ ('"' | '\'')) => value[1..].find(mark).map_or(value.len(), |at| at + 2),

@@ -71,7 +71,7 @@ fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<Stri
     }
 }
 
-/// Returns the type, or the first type of a list.
+/// Returns the type, or the first type in a list.
 fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()

@@ -19,7 +19,7 @@ const SELF: [&str; 10] = [
 const RULE: [&str; 9] =
     ["always ", "never ", "don't ", "don’t ", "do not ", "please ", "prefer ", "avoid ", "stop "];
 
-/// Guesses by the beginning of the text, or by a URL in it. Returns `None` for most texts.
+/// Guesses from the beginning of the text, or from a URL in it. Returns `None` for most texts.
 pub fn guess_kind(text: &str) -> Option<MemoryKind> {
     let text = text.trim_start().to_lowercase();
     let begins = |with: &[&str]| with.iter().any(|words| text.starts_with(words));

@@ -1,4 +1,4 @@
-//! Reads front matter that is not valid YAML line by line: `description: fix: the fog`.
+//! Reads front matter line by line if it is not valid YAML, such as `description: fix: the fog`.
 
 use super::yaml::YamlNode;
 

@@ -43,7 +43,8 @@ pub fn questions(given: &[String]) -> Vec<String> {
     questions
 }
 
-/// Returns `questions:` with one line each, in this indentation and with this line ending; empty if there are none.
+/// Returns `questions:` and one line for each question, with this indentation and this line ending; empty if there are no
+/// questions.
 pub(super) fn question_list(given: &[String], indent: &str, end: &str) -> String {
     let questions = questions(given);
     let items = questions.iter().map(|text| format!("{indent}  - {}{end}", scalar(text)));
@@ -51,7 +52,7 @@ pub(super) fn question_list(given: &[String], indent: &str, end: &str) -> String
     if items.is_empty() { items } else { format!("{indent}questions:{end}{items}") }
 }
 
-/// Returns `source:` with its known parts, in this indentation and with this line ending.
+/// Returns `source:` with its known parts, with this indentation and this line ending.
 pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     let mut out = format!("{indent}source:{end}");
     let mut put = |key: &str, is_there: bool, value: String| {
@@ -107,7 +108,7 @@ fn means_something_else(text: &str) -> bool {
     number || WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Whether the text is a number such as `12`, which may stay unquoted because it reads the same.
+/// Whether the text is a number such as `12`, which may stay unquoted because every parser reads back the same text.
 fn is_count(text: &str) -> bool {
     let digits = text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_digit());
     digits && (text == "0" || !text.starts_with('0'))

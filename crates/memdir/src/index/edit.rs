@@ -23,7 +23,7 @@ pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
     append(text, &[TopicLine { name, title, description }])
 }
 
-/// Removes the entries of a topic. Prose that mentions it stays.
+/// Removes the entries of a topic. Prose that mentions the topic stays.
 pub fn remove(text: &str, name: &Name) -> String {
     let name = name.folded();
     without(text, |entry| entry.name.folded() == name)

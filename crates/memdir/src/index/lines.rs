@@ -37,7 +37,7 @@ pub fn lines(text: &str) -> Vec<IndexLine<'_>> {
     each_line(text).collect()
 }
 
-/// Returns the lines one by one, for a reader that needs few of them.
+/// Returns the lines one by one, for a reader that needs only a few of them.
 pub(super) fn each_line(text: &str) -> impl Iterator<Item = IndexLine<'_>> {
     let mut at = 0;
     let mut fence: Option<&str> = None;

@@ -153,7 +153,8 @@ fn titles(line: &str) -> Vec<usize> {
     found
 }
 
-/// Returns each run of backticks, with the end of the inline code that it begins, or with the end of the run itself.
+/// Returns each run of backticks, with the end of the inline code that it begins, or with the end of the run itself if it
+/// begins none.
 fn code(line: &str) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, _) in line.match_indices('`') {

@@ -7,7 +7,7 @@ use crate::unseen;
 
 /// The separator between link and description, unless the list has its own.
 pub(super) const DASH: &str = " — ";
-/// Minimum room for a description that must be shortened, in characters. With less room, it is left out.
+/// Minimum room for a description that must be shortened, in characters. If there is less room, the description is left out.
 const LEAST_CHARS: usize = 12;
 
 /// How a list's lines are written.
@@ -65,7 +65,7 @@ pub(super) fn line_end(text: &str) -> &'static str {
     if returns * 2 > text.matches('\n').count() { "\r\n" } else { "\n" }
 }
 
-/// Makes one line, without the invisible characters that a header may contain.
+/// Returns the text as one line, without the invisible characters that a header may contain.
 pub(super) fn one_line(text: &str) -> String {
     let text = unseen::strip(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")

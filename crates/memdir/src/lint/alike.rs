@@ -11,8 +11,8 @@ use super::known::KnownTopics;
 const ALIKE: f64 = 0.9;
 /// Minimum number of distinct words; shorter topics may be alike by chance.
 const LEAST_WORDS: usize = 20;
-/// Number of bands in a signature, and of hashes in each band: the share of pairs at the threshold that are found is 1
-/// − (1 − 0.9⁴)⁸.
+/// Number of bands in a signature, and number of hashes in each band. A pair of topics at the threshold is found with a
+/// probability of 1 − (1 − 0.9⁴)⁸.
 const BANDS: usize = 8;
 const ROWS: usize = 4;
 

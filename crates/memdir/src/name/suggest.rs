@@ -38,7 +38,7 @@ impl Name {
     }
 }
 
-/// Makes words of a name: `plans/far-fog` → `Far fog`.
+/// Turns a name into words: `plans/far-fog` → `Far fog`.
 fn in_words(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or_default();
     let words = last.replace(['-', '_'], " ");

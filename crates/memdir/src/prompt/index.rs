@@ -43,8 +43,8 @@ needs, or secrets."
 }
 
 /// Explains memory to a model: where it is kept, how to use it, and the beginning of each index. `dirs` are the memory
-/// directories, and `texts` the contents of their MEMORY.md files, each in the order private, team, person. A missing
-/// file is an empty text.
+/// directories, and `texts` the contents of their MEMORY.md files, each in the order private, team, person. The text of a
+/// missing file is empty.
 pub fn index(dirs: &[String; 3], texts: &[String; 3]) -> String {
     let [private, team, person] = dirs;
     let has_team = !texts[1].trim().is_empty();

@@ -16,7 +16,7 @@ pub struct EditOutcome {
     pub answer: String,
 }
 
-/// Replaces `old` with `new`, if it occurs once.
+/// Replaces `old` with `new` if `old` occurs once.
 pub fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<EditOutcome, ToolError> {
     if old.is_empty() {
         return Err(ToolError::NothingToReplace);

@@ -28,7 +28,7 @@ const AFTER: &str = "If later sessions should know one of these statements, keep
     (`drop`: its id). If you cannot tell, do nothing.";
 
 impl MemoryService {
-    /// Notes that a client has connected to our MCP server, so its agent has the tool `remember`.
+    /// Notes that a client has connected to our MCP server, so its agent has the `remember` tool.
     pub fn note_mcp_client(&self, name: &str) {
         let name: String = name.to_lowercase().chars().take(60).collect();
         let now = self.cx.now();
@@ -83,7 +83,7 @@ fn offer(candidates: &[StoredCandidate]) -> String {
     )
 }
 
-/// Returns `- 3f9c1a2b (feedback, 2026-11-20): "…", after "…"`.
+/// Returns a line of the form `- 3f9c1a2b (feedback, 2026-11-20): "…", after "…"`.
 fn line(one: &StoredCandidate) -> String {
     let id = one.id.simple().to_string();
     let time = rfc3339(one.said_at);

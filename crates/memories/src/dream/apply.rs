@@ -110,7 +110,7 @@ impl MemoryService {
     }
 }
 
-/// Returns the change of a topic's title and description, if the change was applied.
+/// Returns the change to a topic's title and description, if the change was applied.
 fn words_change(change: &PlannedChange, applied: &[String]) -> Option<WordsChange> {
     let DirectoryFile::Topic(name) = &change.file else { return None };
     applied.contains(&name.file()).then_some(())?;

@@ -39,7 +39,7 @@ struct DreamRequest {
     undo: bool,
     #[serde(default)]
     session: Option<SessionId>,
-    /// The last dream before this one was enqueued; `None` if a person requested this dream.
+    /// The last dream that had been recorded when this dream was enqueued; `None` if a person requested this dream.
     #[serde(default)]
     before: Option<LastDream>,
 }

@@ -141,7 +141,8 @@ impl MemoryService {
         Ok(out)
     }
 
-    /// Makes a plan: with the model if it is asked and answers; by rules otherwise. Other findings are added to `out`.
+    /// Makes a plan with the model, or by rules if no model is asked or the model does not answer. Other findings are added to
+    /// `out`.
     async fn learn(
         &self,
         session: &SessionRecord,
@@ -219,7 +220,7 @@ impl MemoryService {
         Ok(self.cx.store().finish_extraction(id, plan.through).await?)
     }
 
-    /// Refuses to learn while recording is paused, and from excluded projects.
+    /// Returns an error if recording is paused or the project is excluded.
     pub(crate) fn refuse_if_unrecorded(&self, project_dir: &str) -> Result<()> {
         self.cx.unrecorded(project_dir).map_or(Ok(()), |why| Err(why.into()))
     }
@@ -229,7 +230,7 @@ impl MemoryService {
         session.is_ok_and(|session| self.cx.unrecorded(&session.project_dir).is_some())
     }
 
-    /// Publishes requests to forget something. A person decides which topics they mean.
+    /// Publishes requests to forget something. A person decides which topics the requests refer to.
     fn publish_forget_requests(&self, id: SessionId, forget: &[String]) {
         for words in forget {
             let hint = "`bethink memory ls` lists memories; `bethink memory rm` removes one";

@@ -85,7 +85,7 @@ impl MemoryService {
 }
 
 impl MemoryService {
-    /// Returns what the user typed in an imported session while the agent worked, after the message `start`. The client
+    /// Returns what the user typed in an imported session while the agent was working, after the message `start`. The client
     /// did not record this text as messages, so each statement has the position of the message before it.
     async fn queued_prompts(
         &self,
@@ -112,7 +112,7 @@ impl MemoryService {
     }
 }
 
-/// Prompts that a user typed while the agent worked.
+/// Prompts that a user typed while the agent was working.
 #[derive(Default)]
 struct QueuedPrompts {
     /// The statements in the prompts. Each statement's position is the number of its prompt, because several prompts

@@ -20,7 +20,8 @@ use crate::service::MemoryService;
 /// How long a prompt waits for a disk that does not respond. Reading hundreds of files takes much less time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Number of messages in which clients send instruction files: Claude Code sends them in its first message.
+/// Number of messages at the beginning of a session that are searched for instruction files. Claude Code sends such files in
+/// its first message.
 const FIRST_MESSAGES: usize = 2;
 
 /// Returns the texts of the first messages, if prompts still show them.
@@ -60,7 +61,8 @@ impl MemoryService {
         Ok(render::part(&own))
     }
 
-    /// Returns instructions for touched files that the prompt does not show, as last read for the project part.
+    /// Returns those instructions for touched files that the prompt does not show yet. They are as last read for the project
+    /// part.
     fn instruction_news(&self, loaded: &LoadedSession, handle: &SessionHandle) -> Vec<Attachment> {
         let last = loaded.state.history.entries().last();
         let Some(last) = last.filter(|entry| entry.message.role == Role::User) else {

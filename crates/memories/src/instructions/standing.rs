@@ -78,7 +78,7 @@ pub(super) fn read(
 }
 
 impl ReadInstructions {
-    /// Whether nothing that the instructions depend on has changed. Checks each file, so it blocks on the disk.
+    /// Whether everything that the instructions depend on is unchanged. Checks each file, so it blocks on the disk.
     pub(super) fn holds(&self, touched: usize, approved: &Arc<BTreeSet<PathBuf>>) -> bool {
         self.touched == touched && self.approved == *approved && self.stamps.hold()
     }

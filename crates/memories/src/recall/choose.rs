@@ -101,8 +101,8 @@ impl Library {
         self.with_meaning(picks, wanted)
     }
 
-    /// For wordings that the keyword search does not answer, replaces its picks with the nearest topics by words and
-    /// meaning.
+    /// For wordings that the keyword search does not answer, replaces its picks with the topics that are most similar in words
+    /// and meaning.
     fn with_meaning(&self, mut picks: Vec<Vec<Pick>>, wanted: &MemoryLookup) -> Vec<FoundMemory> {
         for (question, picks) in wanted.queries.iter().zip(&mut picks) {
             if !wanted.is_answered(picks) {
@@ -113,7 +113,7 @@ impl Library {
         self.held().found(picks, wanted.limit)
     }
 
-    /// Adds to a model's choice the other topics that are nearest to an explicit question.
+    /// Adds to a model's choice the other topics that are most similar to an explicit question.
     pub(super) async fn with_nearest(
         self: &Arc<Self>,
         mut chosen: Vec<FoundMemory>,

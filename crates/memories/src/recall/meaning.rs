@@ -46,7 +46,7 @@ pub(crate) struct Meanings {
     pub(super) is_read: tokio::sync::Mutex<bool>,
     /// Whether a job that makes missing vectors is waiting or running.
     pub(super) is_asked: AtomicBool,
-    /// Number of topics that cannot yet be found by their meaning: the name and description, or the first passage, has
+    /// Number of topics that cannot yet be found by their meaning, because the name and description, or the first passage, has
     /// no vector.
     pub(super) pending: watch::Sender<usize>,
 }

@@ -50,7 +50,7 @@ impl JobHandler for VectorsJob {
 }
 
 impl MemoryService {
-    /// Reads the stored vectors, and has missing vectors made, in the background. Never fails: without vectors, recall
+    /// In the background, reads the stored vectors and requests those that are missing. Never fails: without vectors, recall
     /// uses words alone.
     pub(super) fn follow_meaning(&self, project: &Arc<MemoryProject>) {
         let (memories, project) = (self.clone(), Arc::clone(project));
@@ -121,8 +121,8 @@ impl MemoryService {
         Ok(json!({ "topics": made? }))
     }
 
-    /// Makes the missing vectors, batch by batch. Returns the sum of the batches' results. Texts for which this failed
-    /// are added to `failed`.
+    /// Makes the missing vectors, batch by batch. Returns the total number of topics for which this succeeded. Texts for which
+    /// this failed are added to `failed`.
     async fn make_missing(
         &self,
         project: &Arc<MemoryProject>,
@@ -211,8 +211,8 @@ fn made_by_two<T: Send, M: Send>(
     })
 }
 
-/// Makes the next vectors of a topic. Returns `None` if the file has changed or is gone. Its vectors are then requested
-/// again after the next change to the library.
+/// Makes the next vectors of a topic. Returns `None` if the file has changed or no longer exists. The topic's vectors are then
+/// requested again after the next change to the library.
 fn embedded(project: &MemoryProject, missing: Missing) -> Option<(Key, Hash, Vec<Embedding>)> {
     let Missing { key, hash, done: mut vectors } = missing;
     let (text, read) = project.directory(key.0).text_now(&key.1).ok()??;

@@ -256,7 +256,7 @@ impl FunctionResponse<'_> {
             .find_map(|name| Some((name, text(name).filter(|_| is_only)?)))
     }
 
-    /// Returns the JSON of a tool result's content, and whether it is an error.
+    /// Returns a tool result's content as JSON, and whether the result is an error.
     fn content(&self) -> (String, bool) {
         let (text, is_error) = match self.output_member() {
             Some((name, text)) => (text.to_owned(), name == "error"),

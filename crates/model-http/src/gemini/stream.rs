@@ -1,4 +1,4 @@
-//! Assembles an answer of `generateContent`, from its chunks or its whole body.
+//! Assembles a `generateContent` answer from its chunks or from its whole body.
 
 use std::borrow::Cow;
 
@@ -58,7 +58,7 @@ struct PromptFeedback<'a> {
 enum GatheredPart {
     /// Joined pieces of a text, up to and including the first piece with a signature.
     Text { text: Literal, is_thought: bool, signature: Option<String> },
-    /// JSON of any other part, which arrives whole.
+    /// Any other part, as JSON. Such a part arrives whole.
     Other(String),
 }
 

@@ -56,7 +56,7 @@ pub fn with_response(part: &str, block: &str) -> Option<String> {
     String::from_utf8(with_member(part, name, std::str::from_utf8(&shorter).ok()?)?.to_vec()).ok()
 }
 
-/// Returns the JSON of a result's text, and whether it has images or documents.
+/// Returns a result's text as JSON, and whether the result has images or documents.
 fn output(content: Option<&RawValue>) -> Option<(String, bool)> {
     let content = content.map_or("\"\"", RawValue::get);
     if content.starts_with('"') {

@@ -115,8 +115,8 @@ impl<'a> ResponseItem<'a> {
         }
     }
 
-    /// Returns the JSON of the id that a call and its result have in common; `None` for other items, and for calls that
-    /// the provider runs.
+    /// Returns, as JSON, the id that a call and its result have in common; `None` for other items, and for calls that the
+    /// provider runs.
     fn join_id(&self) -> Option<&'a str> {
         let (id, is_one) = match self.kind() {
             "mcp_approval_request" => (self.parts.id, true),
@@ -137,7 +137,7 @@ impl<'a> ResponseItem<'a> {
         ends && self.join_id().is_some()
     }
 
-    /// Returns the JSON of a message's content.
+    /// Returns a message's content as JSON.
     pub fn content(&self) -> Option<&'a str> {
         self.parts.content.map(RawValue::get)
     }
@@ -196,8 +196,8 @@ impl<'a> ResponseItem<'a> {
         Some(format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content}{own}}}"#))
     }
 
-    /// Returns the member `item` of a call's or a result's block: the item's members that have no equivalent in the
-    /// block, so that [`super::items_of_blocks`] can write the item again. It is empty for a plain function call.
+    /// Returns the `item` member of a call's or a result's block: the item's members that have no equivalent in the block, so
+    /// that [`super::items_of_blocks`] can write the item again. It is empty for a plain function call.
     fn own_members(&self) -> Option<String> {
         let is_plain = PLAIN_CALLS.contains(&self.kind());
         let is_own = |name: &str| match name {

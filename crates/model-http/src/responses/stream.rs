@@ -1,4 +1,4 @@
-//! Assembles an answer of the Responses API, from its events or its whole body.
+//! Assembles a Responses API answer from its events or from its whole body.
 
 use std::borrow::Cow;
 

@@ -140,7 +140,7 @@ fn result(block: &ContentBlock<'_>) -> Option<String> {
     Some(format!(r#"{{"type":{kind},"call_id":{id},"output":{output}{rest}}}"#))
 }
 
-/// The member `item` of a block.
+/// The `item` member of a block.
 struct Own<'a> {
     kind: Cow<'a, str>,
     /// The members of `item`, without `type` if the rest of the item comes from the block.
@@ -173,7 +173,7 @@ fn after_comma(rest: &str) -> String {
     if rest.is_empty() { String::new() } else { format!(",{rest}") }
 }
 
-/// Returns the JSON of an output with a result's content.
+/// Returns an output with a result's content, as JSON.
 fn output_of(block: &ContentBlock<'_>) -> Option<String> {
     let mark = breakpoint(block);
     match block.content.map(RawValue::get) {
