@@ -5,7 +5,8 @@ use crate::terms::for_each_term;
 
 /// Score for each pair of words that are neighbors in the question and in the message.
 const PAIR: f32 = 0.9;
-/// Score for each phrase of a question that a message contains verbatim: about the score of a rare word.
+/// Score for each phrase of a question that a message contains verbatim. It is about as high as the score of a rare
+/// word.
 const PHRASE: f32 = 4.0;
 
 /// Returns a score bonus for words that are adjacent both in the message and in the question.
@@ -25,7 +26,7 @@ pub fn together(text: &str, terms: &[String]) -> f32 {
     found.iter().filter(|found| **found).map(|_| PAIR).sum()
 }
 
-/// Returns a question's quoted phrases of several words, in lower case.
+/// Returns a question's quoted phrases that have several words, in lower case.
 pub fn quoted(question: &str) -> Vec<String> {
     let parts: Vec<&str> = question.split('"').collect();
     // A quote that is not closed is ignored.

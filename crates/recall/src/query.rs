@@ -1,12 +1,12 @@
-//! Chooses the terms of a question to search for.
+//! Chooses which terms of a question to search for.
 
 use crate::terms::{TermShape, for_each_shaped_term};
 
 /// Maximum number of terms to search for. If a question contains a pasted log, only the rarest words count.
 pub const MAX_QUERY_TERMS: usize = 12;
 
-/// Returns the distinct terms of a question that are probably the rarest, in the order of the question. Returns no
-/// terms if the question consists of stop words.
+/// Returns the distinct terms of a question that are probably the rarest, in the order in which they occur in it.
+/// Returns no terms if the question consists of stop words.
 pub fn query_terms(question: &str) -> Vec<String> {
     let mut terms: Vec<(String, usize)> = Vec::new();
     for_each_shaped_term(question, |term, shape, _| {
@@ -22,7 +22,7 @@ pub fn query_terms(question: &str) -> Vec<String> {
     order.into_iter().map(|i| std::mem::take(&mut terms[i].0)).collect()
 }
 
-/// Guesses how rare a term is: whole names are rarer than words, long words rarer than short ones.
+/// Guesses how rare a term is: compound names are probably rarer than words, and long words rarer than short ones.
 fn rarity(term: &str, shape: TermShape) -> usize {
     let shape = match shape {
         TermShape::Plain => 0,

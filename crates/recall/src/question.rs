@@ -6,7 +6,7 @@ use bethink_names::words::for_each_word;
 
 /// A query with at most this many words consists of keywords and is not a question.
 const KEYWORDS: usize = 2;
-/// Number of leading letters that related words must share, and the maximum difference between their lengths, in bytes.
+/// Related words must share this many leading bytes, and their lengths may differ by at most this many.
 const FAMILY_BYTES: usize = 5;
 pub const FAMILY_SPREAD: usize = 4;
 /// Words that mean nothing after `what` or `which` (`what kind of`). They are not stop words elsewhere.
@@ -18,12 +18,12 @@ const MOST_NAMES: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     pub terms: Vec<String>,
-    /// Prefixes that other words may share with a term, each with the number of its term.
+    /// Prefixes that a term may share with related words, each with the number of that term.
     pub families: Vec<(usize, String)>,
     /// Quoted phrases, in lower case.
     pub phrases: Vec<String>,
-    /// Whether a hit must contain the phrases. This is false if there is a question outside the quotes: the phrases are
-    /// then probably titles or names, which a message may word differently, so they only rank a hit higher.
+    /// Whether a hit must contain the phrases. This is false if there is a question outside the quotes. The phrases are
+    /// then probably titles or names, which a message may word differently, so they only increase the score of a hit.
     pub needs_phrases: bool,
     /// The question's words in lower case. Any of them may be a speaker's name.
     pub words: Vec<String>,
@@ -70,7 +70,7 @@ impl Question {
     }
 }
 
-/// Removes words that only form the question, such as `what kind of`.
+/// Removes words that only introduce the question, such as `what kind of`.
 fn without_frame(question: &str) -> String {
     let mut out = String::with_capacity(question.len());
     let mut copied = 0;
@@ -93,7 +93,7 @@ fn asks_around_quotes(text: &str, asks: bool) -> bool {
     asked_outside || (asks && !text.contains('?') && !text.trim_start().starts_with('"'))
 }
 
-/// Returns prefixes of the terms, such as `paint` of `painting`. Terms with digits or non-ASCII letters have none.
+/// Returns prefixes of the terms, such as `paint` for `painting`. Terms with digits or non-ASCII letters are left out.
 fn families(terms: &[String]) -> Vec<(usize, String)> {
     let is_plain = |term: &&String| term.bytes().all(|byte| byte.is_ascii_lowercase());
     let start = |term: &String| Some(term.get(..FAMILY_BYTES)?.to_owned());

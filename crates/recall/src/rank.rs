@@ -1,9 +1,10 @@
 //! Ranks messages for a question by where the question's terms occur.
 //!
 //! A message's score has three parts: the score of its own words (BM25), a share of its neighbors' scores, which is
-//! larger after a question, and a share of the score of its stretch. A stretch is scored like one long message. Other
-//! evidence depends on the question: the speaker it asks about, or time expressions if it asks when. The constants need
-//! not be exact; they were validated on other conversations.
+//! larger if the previous message asks something, and a share of the score of its stretch, a run of neighboring
+//! messages that is scored like one long message. Other evidence depends on the question: the speaker that it asks
+//! about, or time expressions if it asks when something happened. The constants need not be exact; they were validated
+//! on other conversations.
 //!
 //! The running time is linear in the number of postings and messages. No message is read.
 
@@ -12,21 +13,21 @@ use bethink_store::{Counts, Posting};
 use crate::grid::{Grid, Stretches};
 use crate::weights::Weights;
 
-/// A speaker who wrote at least one in this many messages counts as a participant.
+/// A speaker counts as a participant if at least one in this many messages is theirs.
 const PARTY: usize = 50;
 /// Weights of the user's words, the assistant's words, tool input and tool results. Tool text is rarely about one
 /// thing.
 const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
-/// Minimum share of a question's weight that the words of some message and its neighbors must have; otherwise nothing
-/// is found. This limit rejects half of the questions about other conversations, and one in sixty questions that have
-/// an answer.
+/// Minimum share of a question's total weight that the terms in a message and its neighbors must have. If no message
+/// reaches it, nothing is found. This limit rejects half of the questions about other conversations, and one in sixty
+/// questions that have an answer.
 const FITS: f32 = 0.2;
 
 #[derive(Clone, Copy, Debug)]
 pub struct SessionExtent {
-    /// The session's highest seq.
+    /// Sequence number of the session's last message.
     pub last: u32,
-    /// Numbers of indexed messages and of their terms.
+    /// Number of indexed messages, and total number of their terms.
     pub messages: u64,
     pub terms: u64,
 }
@@ -42,17 +43,18 @@ pub struct Evidence<'a> {
     pub begins: &'a [Posting],
     pub asks: &'a [Posting],
     pub ends_asking: &'a [Posting],
-    /// Messages that state when something happened, if the question asks when.
+    /// Messages that state when something happened. Empty unless the question asks that.
     pub tells_when: &'a [Posting],
     /// Messages by each speaker that a word of the question may name.
     pub speakers: Vec<&'a [Posting]>,
-    /// Messages of the named days.
+    /// Messages from the days that the question names.
     pub days: Vec<&'a [Posting]>,
-    /// Messages of each day of the following week, in order, for a named day without messages.
+    /// For a named day without messages: the messages from each day of the week that follows it, in order.
     pub days_after: Vec<&'a [Posting]>,
-    /// Whether a hit must contain a word of the question itself. Otherwise it may be next to a message that does.
+    /// Whether a hit must contain a word of the question itself. If not, a hit may also be a neighbor of such a
+    /// message.
     pub literal: bool,
-    /// Groups of lists. A hit must be in one list of each group.
+    /// Groups of posting lists. A hit must be in at least one list of each group.
     pub filters: Vec<Vec<&'a [Posting]>>,
 }
 
@@ -156,7 +158,8 @@ impl Ranking<'_> {
         }
     }
 
-    /// Whether the words of some message and its neighbors have at least [`FITS`] of the question's weight.
+    /// Whether there is a message that, with its neighbors, contains terms with at least [`FITS`] of the question's
+    /// total weight.
     fn fits(&self, weights: &[f32]) -> bool {
         let whole: f32 = weights.iter().sum();
         let mut lists: Vec<(f32, &[Posting])> = weights
@@ -246,7 +249,7 @@ impl Ranking<'_> {
 struct Extras {
     asks: Vec<bool>,
     added: Vec<(f32, Vec<bool>)>,
-    /// For each message, whether the filters allow it; `None` without filters.
+    /// For each message, whether the filters allow it; `None` if there are no filters.
     allowed: Option<Vec<bool>>,
 }
 

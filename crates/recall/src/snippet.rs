@@ -13,9 +13,9 @@ const TAB: &str = "    ";
 /// Maximum number of lines of a snippet.
 const LINES: usize = 3;
 
-/// Returns the part of `text` that contains the most of `terms`: up to three lines, at most `max_chars` characters,
-/// without control characters, blank lines and common indentation. An ellipsis marks where a line is cut. Returns the
-/// beginning of the text if no term occurs.
+/// Returns the part of `text` that contains the largest number of `terms`: up to three lines and at most `max_chars`
+/// characters, without control characters, blank lines or common indentation. An ellipsis marks where a line is cut.
+/// Returns the beginning of the text if no term occurs.
 pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     let clean = clean(text);
     let lines = lines(&clean);
@@ -45,7 +45,7 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     dedented(&cut(&clean, window, bytes(best)))
 }
 
-/// Returns the ranges of words with these terms, in characters, in order and without overlaps.
+/// Returns the character ranges of the words that have these terms, in order and without overlaps.
 pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
@@ -107,10 +107,10 @@ fn best_window(hits: &[SnippetHit], room: usize) -> Range<usize> {
     best.1
 }
 
-/// Maximum number of hits that are counted in one part. A part with more is a list of the same words.
+/// Maximum number of hits that are counted in one part. A part with more hits probably just repeats the same words.
 const MAX_COUNTED: usize = 32;
 
-/// Returns the lines of a text, in characters, without their line feeds.
+/// Returns the character range of each line of a text, without the line feed.
 fn lines(text: &str) -> Vec<Range<usize>> {
     let mut start = 0;
     let range = |line: &str| {
@@ -142,7 +142,7 @@ fn lines_around(lines: &[Range<usize>], hits: &Range<usize>, room: usize) -> Ran
     lines[first].start..lines[last].end
 }
 
-/// Extends the range on both sides into the remaining room.
+/// Extends the range on both sides to a length of at most `room`.
 fn widen((start, end): (usize, usize), room: usize, length: usize) -> Range<usize> {
     let spare = room.saturating_sub(end - start);
     let from = start.saturating_sub(spare / 2).min(length - room.min(length));
@@ -190,7 +190,7 @@ fn cut(text: &str, window: Range<usize>, hits: Range<usize>) -> String {
     out
 }
 
-/// Removes control characters, terminal escapes and blank lines, and folds white space between words.
+/// Removes control characters, terminal escapes and blank lines, and collapses white space between words.
 fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut line = String::new();
@@ -233,7 +233,7 @@ fn end_line(out: &mut String, line: &mut String) {
     line.clear();
 }
 
-/// Removes the indentation that all lines have.
+/// Removes the indentation that all lines have in common.
 fn dedented(text: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let common = text.lines().map(indent).min().unwrap_or(0);

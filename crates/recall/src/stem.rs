@@ -1,7 +1,7 @@
 //! Reduces English words to stems, so that `painting` finds `painted`.
 //!
-//! The rules are Porter's second set (https://snowballstem.org/algorithms/english/stemmer.html).
-//! Irregular forms (`went`, `children`) are in a small table. A compound name is stemmed like a word in lower case.
+//! The rules are those of the Porter2 stemmer (https://snowballstem.org/algorithms/english/stemmer.html). Irregular
+//! forms (`went`, `children`) are in a small table. A compound name is stemmed like a word in lower case.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ const PINNED: [(&str, &str); 13] = [
     ("howe", "how"), ("idly", "id"), ("singly", "sing"), ("skies", "ski"), ("sky", "ski"),
 ];
 
-/// Stems of words for which the rules are wrong. Each line of the file is a word with its irregular forms.
+/// Stems of words for which the rules are wrong. Each line of the file contains a word and its irregular forms.
 static KNOWN: LazyLock<HashMap<&str, Cow<'_, str>>> = LazyLock::new(|| {
     let lines = include_str!("stem/irregular.txt").lines();
     let irregular = lines

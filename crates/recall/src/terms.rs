@@ -10,7 +10,7 @@ use bethink_names::words::{
     CLASS, DIGIT, LETTER, LOWER, NameWord, UNDERSCORE, UPPER, WIDE, for_each_word, is_blob, is_hex,
 };
 
-/// Maximum number of times that a term is counted per field of a message. A fourth mention says nothing new.
+/// Maximum number of times that a term is counted per field of a message. More mentions add no information.
 pub const MAX_REPEATS: u8 = 3;
 
 /// Minimum length of a term, in bytes. Scripts in which one letter is a word are exempt.
@@ -60,7 +60,7 @@ pub(crate) enum TermShape {
     Joined,
 }
 
-/// Calls `each` with every term of a text, except stop words, and the range of its word.
+/// Calls `each` with every term of a text except stop words, and with the range of the word that the term comes from.
 pub(crate) fn for_each_term(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
     for_each_shaped_term(text, |term, _, range| each(term, range));
 }
@@ -180,7 +180,7 @@ fn is_put_together(word: &[u8], classes: u8) -> bool {
     }
 }
 
-/// Splits a compound name at underscores, capitals, and between letters and digits.
+/// Splits a compound name at underscores and capitals, and between letters and digits.
 fn for_each_part(word: &[u8], mut each: impl FnMut(Range<usize>)) {
     let class = |at: usize| word.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut start = 0;
@@ -215,7 +215,7 @@ fn push_lower(buffer: &mut String, source: &str) {
     buffer[start..].make_ascii_lowercase();
 }
 
-/// Hashes eight bytes per step. A collision only merges the counts of two terms of one message.
+/// Hashes eight bytes per step. A collision only merges the counts of two terms in the same message.
 fn hash(term: &[u8]) -> u64 {
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut hash = term.len() as u64;

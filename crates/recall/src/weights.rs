@@ -13,18 +13,17 @@ pub struct Weights {
     pub stretch_length: f32,
     /// Weight of the stretch relative to the message.
     pub stretch: f32,
-    /// Weight of a word that only shares a term's prefix.
+    /// Weight of a word that only shares a prefix with a term.
     pub family: f32,
-    /// Shares of the scores of the next message, the previous message, the one after the next, and the one before the
-    /// previous.
+    /// Shares of the scores of neighboring messages: one after, one before, two after and two before this message.
     pub next: f32,
     pub before: f32,
     pub second_next: f32,
     pub second_before: f32,
-    /// Increase of the previous message's share if that message asks something, because this one may be the answer.
+    /// Increase in the previous message's share if that message asks something, because this message may be the answer.
     pub answers: f32,
     /// Added to messages by the speaker that the question is about. The unit is a term's weight, which is about 1 for a
-    /// term in a third of all messages and 6 for one in a few hundred.
+    /// term in a third of all messages and 6 for a term in one of a few hundred.
     pub speaker: f32,
     /// Added to a message that states a time, if the question asks when.
     pub when: f32,

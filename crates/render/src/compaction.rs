@@ -97,7 +97,7 @@ fn fidelity(c: &Compaction) -> StyledText {
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
 }
 
-/// Lists the first few names that were in use and that the prompt no longer contains.
+/// Lists the first few names that were in use but that the prompt no longer contains.
 fn lost(c: &Compaction) -> Option<StyledText> {
     let lost = named("", &c.fidelity_detail.lost);
     (!lost.is_empty()).then(|| name("lost").dim(lost))

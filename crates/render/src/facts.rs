@@ -122,7 +122,7 @@ pub fn level(level: FillLevel) -> (Tone, String) {
     (tone, level.to_string())
 }
 
-/// Compactions by the agent itself have no fidelity.
+/// Describes the level and the fidelity of a compaction. A compaction by the agent itself has no fidelity.
 fn level_and_fidelity(last: &LastCompaction) -> String {
     match last.level {
         CompactionLevel::Recorded => ", by the agent itself".to_owned(),
@@ -130,7 +130,7 @@ fn level_and_fidelity(last: &LastCompaction) -> String {
     }
 }
 
-/// Returns how a summary was written, from the name of its level.
+/// Describes how a summary was written, given the name of its level.
 pub(crate) fn made(level: &str) -> &str {
     match level {
         "session_memory" => "summarized from the notes",

@@ -1,4 +1,4 @@
-//! A search hit: where it is, which call it answers, and its lines with the matches.
+//! A search hit: where it is, which tool call it answers, and the lines that match.
 
 use bethink_api::SearchHit;
 use bethink_terminal::words::ago;

@@ -10,8 +10,8 @@ pub fn short_id(id: Uuid) -> String {
     short_ids(&[id]).concat()
 }
 
-/// Returns the shortest ends that distinguish the ids, all of the same length. The beginnings would not distinguish
-/// them: an id begins with its creation time, so ids from the same day begin with the same digits.
+/// Returns the shortest suffixes that distinguish the ids, all of the same length. Prefixes would not distinguish them:
+/// an id begins with its creation time, so ids from the same day begin with the same digits.
 pub fn short_ids(ids: &[Uuid]) -> Vec<String> {
     let full: Vec<String> = ids.iter().map(|id| id.simple().to_string()).collect();
     let longest = full.first().map_or(0, String::len);

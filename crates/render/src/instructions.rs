@@ -1,10 +1,10 @@
-//! The instruction files that are loaded, in order, and those that are not, with reasons.
+//! The instruction files that are loaded, in order, and those that are not, with the reasons.
 
 use bethink_api::{InstructionChain, InstructionFile, SkipKind, SkippedInstruction};
 use bethink_terminal::words::{bytes, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 
-/// Shortens paths: relative to the project, or to the user's home directory.
+/// Shortens paths by making them relative to the project or to the user's home directory.
 #[derive(Clone, Copy, Debug)]
 pub struct ShortPaths<'a> {
     pub root: &'a str,

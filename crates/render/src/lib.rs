@@ -1,7 +1,7 @@
 //! The API's values as text for a terminal.
 //!
-//! Owns what a session, a prompt, a compaction, a hit or a memory looks like in a terminal of a given width. What to
-//! fetch and when to print it is up to `cli`; how text is escaped and coloured is up to `terminal`.
+//! Decides what a session, a prompt, a compaction, a hit or a memory looks like in a terminal of a given width. `cli`
+//! decides what to fetch and when to print it; `terminal` escapes and colours text.
 //!
 //! Reading order: `ids` → `message` → `hit` → `window` → `facts` → the others, one per kind of value.
 

@@ -20,7 +20,8 @@ pub fn unmerged(branch: &str) -> String {
     format!("learned on the unmerged branch {branch}")
 }
 
-/// Lists topics on one line each if the descriptions fit, else on two. Topics of unmerged branches are last.
+/// Lists topics on one line each if the descriptions fit, otherwise on two lines each. Topics of unmerged branches are
+/// last.
 pub fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
     let mut memories = memories.to_vec();
     memories.sort_by_key(|memory| memory.unmerged.is_some());

@@ -1,4 +1,4 @@
-//! Model calls and their cost, as lines of at most the terminal's width.
+//! Model calls and their cost, as lines that fit the terminal's width.
 
 use bethink_api::{ModelReadiness, ModelState, UsageRow, UsageSums, UsageToday};
 use bethink_terminal::words::{ago, dollars, plural, short};
@@ -137,7 +137,7 @@ fn cached(sums: &UsageSums) -> String {
     }
 }
 
-/// Returns `no price` if no call has one, and `$0.42+` if some calls have none.
+/// Returns the cost, such as `$0.42`. Returns `no price` if no call has a price, and adds `+` if some calls have none.
 fn cost(sums: &UsageSums) -> String {
     match sums.cost_usd {
         None => "no price".into(),

@@ -99,8 +99,8 @@ fn column(tokens: u64, window: u64, width: usize) -> usize {
     usize::try_from(at).unwrap_or(width).min(width.saturating_sub(1))
 }
 
-/// Returns the number of columns of each part: its share, rounded so that the sum is right, and at least one if it has
-/// tokens.
+/// Returns the number of columns of each part: its share of the width, rounded so that the sum is right, and at least
+/// one if the part has tokens.
 fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
     let (mut sum, mut start, mut cells) = (0u64, 0usize, [0usize; PARTS]);
     for (i, &part) in tokens.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Replays a recorded session through a daemon, as its agent did, measures its prompts, and counts
 //! compactions and invalid prompts.
 //!
-//! Reads recordings, replays them and computes the figures. `client` sends the requests; the caller shows the results.
+//! This crate reads recordings, replays them and computes the figures. `client` sends the requests; the caller shows
+//! the results.
 //!
 //! Reading order: `recording` → `question` → `structure` → `player`.
 

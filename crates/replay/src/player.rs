@@ -18,8 +18,8 @@ use crate::structure::faults;
 
 /// The model that is assumed if the recording names none.
 const SOME_MODEL: &str = "claude-sonnet-4-5";
-/// Bytes per token, to check independently whether a prompt fits its window. Tokenizers usually count more tokens than this, so
-/// a prompt that is too large by this measure is very probably too large.
+/// Assumed number of bytes per token, for checking independently whether a prompt fits its window. Tokenizers usually
+/// count more tokens than this, so a prompt that is too large by this measure very probably is too large.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// How long to wait for the event that reports a finished update.
@@ -31,7 +31,7 @@ pub struct ReplayPlan {
     pub title: String,
     pub window: u64,
     pub max_output: u64,
-    /// The prompt is requested only once every this many turns.
+    /// Number of turns per prompt request: only one prompt in this many is requested.
     pub every: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct Player<'a> {
 /// The result of playing one message.
 #[derive(Debug)]
 pub struct ReplayStep {
-    /// Number of messages that were played, including this one.
+    /// Number of messages that were played so far, including this one.
     pub done: usize,
     /// The prompt's report, if it was the assistant's turn.
     pub report: Option<ContextReport>,
@@ -125,7 +125,7 @@ impl<'a> Player<'a> {
         Ok(Self { client, recording, session, plan, next: 0, asked: 0, outcome, notes, began })
     }
 
-    /// Plays the next message; `None` after the last.
+    /// Plays the next message. Returns `None` after the last one.
     pub async fn step(&mut self) -> Result<Option<ReplayStep>, ReplayError> {
         let i = self.next;
         let Some(recorded) = self.recording.messages.get(i) else { return Ok(None) };

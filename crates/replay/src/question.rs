@@ -1,4 +1,4 @@
-//! Makes a question from the words of a session's beginning, to search for it later.
+//! Makes a question from words at the beginning of a session, for a later search.
 
 use std::collections::HashSet;
 

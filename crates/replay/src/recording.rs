@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 #[derive(Debug)]
 pub struct Recorded {
     pub role: Role,
-    /// The same for all chunks of one assistant message.
+    /// Id of the assistant message, which is the same for all of its chunks; otherwise the message's own id.
     pub speaker: String,
     pub content: Box<RawValue>,
 }
@@ -58,8 +58,8 @@ impl Recording {
         self.messages.push(Recorded { role: message.role, speaker, content });
     }
 
-    /// Whether the agent called its model after this message: all tool results of the turn have arrived, and the next
-    /// message is not another chunk of the same answer.
+    /// Whether the agent called its model after this message. This is the case if all tool results of the turn have
+    /// arrived, and the next message is not another chunk of the same answer.
     pub fn is_turn(&self, i: usize) -> bool {
         let is_user = |message: &Recorded| message.role == Role::User;
         if !self.messages.get(i).is_some_and(is_user) {

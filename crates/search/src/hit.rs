@@ -36,7 +36,7 @@ impl<'a> Hits<'a> {
         Self { question, read: Vec::new(), seen: across_sessions.then(HashSet::new) }
     }
 
-    /// Adds the scores for phrases and adjacent words, which need the text.
+    /// Adds the scores for phrases and adjacent words. Computing these requires the text.
     pub(crate) fn look_at(&mut self, session: SessionId, message: Message, score: f32) {
         let is_new = self.seen.as_mut().is_none_or(|seen| seen.insert(message.id.to_string()));
         let text = readable(&message);
@@ -80,7 +80,7 @@ fn hit(question: &Question, read: &ReadHit) -> api::SearchHit {
     }
 }
 
-/// Completes the call that the hit's first result answers.
+/// Adds the name and the input of the tool call that the hit's first result answers.
 pub(crate) fn name_call(hit: &mut api::SearchHit, before: &Message) {
     let Some(answers) = &mut hit.answers else { return };
     let mut calls = before.tool_uses();
@@ -92,7 +92,7 @@ pub(crate) fn name_call(hit: &mut api::SearchHit, before: &Message) {
     };
 }
 
-/// Removes the call if it is not in the previous message.
+/// Removes the tool call if it was not found in the previous message.
 pub(crate) fn drop_unnamed_call(hit: &mut api::SearchHit) {
     hit.answers = hit.answers.take().filter(|answers| answers.seq > 0);
 }

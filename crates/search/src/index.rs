@@ -38,8 +38,8 @@ impl SearchService {
         self.cx.jobs().enqueue_background(INDEX, sessions.first().copied(), &payload).await
     }
 
-    /// Enqueues a session for indexing while the daemon is idle, unless it is already enqueued. The caller does not
-    /// wait. If this fails, the next search indexes the session.
+    /// Enqueues a session for indexing while the daemon is idle, unless the session is already enqueued. The caller
+    /// does not wait. If this fails, the next search indexes the session.
     pub fn index_soon(&self, session: SessionId) {
         if !locked(&self.queue).insert(session) {
             return;
@@ -106,7 +106,7 @@ impl SearchService {
         self.cx.jobs().job(id).await
     }
 
-    /// Indexes a batch of messages, and returns their number. `None` if all messages are indexed.
+    /// Indexes a batch of messages, and returns their number, or `None` if all messages are already indexed.
     pub(crate) async fn index_batch(&self, session: SessionId) -> Result<Option<u64>> {
         let Some(range) = self.cx.store().unindexed(session).await? else { return Ok(None) };
         let store = self.cx.store();
@@ -141,8 +141,8 @@ impl JobHandler for SearchService {
     }
 }
 
-/// Returns the last message that the index covers after this batch. A recovered session may have lost its last
-/// messages.
+/// Returns the last message that the index covers after this batch. An empty batch covers the range to its end, because
+/// a recovered session may have lost its last messages.
 fn through(range: SeqRange, batch: &[StoredMessage]) -> Seq {
     let end = Seq(range.before.map_or(u64::MAX, |before| before.0.saturating_sub(1)));
     batch.last().map_or(end, |last| last.seq)

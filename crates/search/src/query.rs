@@ -1,4 +1,5 @@
-//! Searches a session or a whole project: looks up the positions of terms in the store, and has `recall` rank them.
+//! Searches a session or a whole project: looks up the positions of terms in the store, and lets `recall` rank the
+//! messages.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -25,10 +26,10 @@ pub const MAX_QUERY: usize = 10_000;
 const POSTINGS: usize = 1_200_000;
 /// How long a search waits for an incomplete index before it reports an incomplete result.
 const FINISH_INDEX: Duration = Duration::from_secs(8);
-/// Number of messages that are read in addition to the requested hits, because adjacent words may move one of these
-/// messages up.
+/// Number of messages that are read in addition to the requested hits, because a match of adjacent words may move one
+/// of these messages up.
 const SECOND_LOOK: usize = 10;
-/// How many times as many hits as requested are ranked if some may be dropped after they are read.
+/// If some hits may be dropped after they are read, this many times the requested number of hits are ranked.
 const FILTERED_HITS: usize = 20;
 /// Maximum length, in days, of a period whose days are looked up one by one.
 const MAX_FILTER_DAYS: i64 = 100;
@@ -45,8 +46,8 @@ pub(crate) struct Filter {
 
 /// The terms to look up, grouped by their purpose.
 struct TermPlan {
-    /// In this order: words, marks that every search needs, speakers, days, the days after them; then the groups of which
-    /// a hit must have one term each.
+    /// In this order: words, marks that every search needs, speakers, days, and the days after them; then the filter
+    /// groups. A hit must have one term from each filter group.
     groups: Vec<Vec<String>>,
     families: Vec<Family>,
     literal: bool,
@@ -115,8 +116,8 @@ impl SearchService {
     }
 
     /// Completes the index, so that every acknowledged message is found, and returns the positions of terms. If the
-    /// index is far behind, as after an upgrade or a recovery, this does not wait until it is complete. The second
-    /// value is whether the index was complete.
+    /// index is far behind, as after an upgrade or a recovery, this does not wait until the index is complete. The
+    /// second value states whether it was complete.
     async fn look_up(&self, scope: SearchScope, plan: &TermPlan) -> Result<(TermPlaces, bool)> {
         let (terms, families) = (plan.groups.concat(), plan.families.clone());
         let lookup = IndexLookup { scope, terms, families, most: POSTINGS };
@@ -259,7 +260,7 @@ fn lagging(found: &TermPlaces) -> Vec<SessionId> {
     found.sessions.iter().filter(|one| one.indexed < one.last).map(|one| one.session).collect()
 }
 
-/// Ranks on another thread, because a long history takes some milliseconds.
+/// Ranks on another thread, because ranking a long history takes some milliseconds.
 async fn ranked_within(
     found: TermPlaces,
     plan: TermPlan,
@@ -292,7 +293,7 @@ impl Filter {
         })
     }
 
-    /// Returns whether messages must be read to apply the filter. Marks do not contain the hour, nor the order of a
+    /// Returns whether messages must be read to apply the filter. Marks contain neither the hour nor the order of a
     /// path's parts.
     fn must_be_read(&self) -> bool {
         self.path.is_some() || self.after.is_some() || self.before.is_some()
@@ -315,7 +316,7 @@ impl Filter {
         groups
     }
 
-    /// Returns the days of the period. `None` if it is too long to list them, since such a period excludes little.
+    /// Returns the days of the period, or `None` if there are too many to list. Such a long period excludes little.
     fn days(&self, today: Day) -> Option<Vec<String>> {
         let first = day_of(self.after?);
         // The clock of another machine may be ahead.

@@ -1,4 +1,4 @@
-//! Decodes encoded runs of text: base64 in both alphabets, hexadecimal, percent encoding.
+//! Decodes encoded runs of text: base64 in both alphabets, hexadecimal, and percent encoding.
 
 use base64::Engine as _;
 use base64::alphabet;

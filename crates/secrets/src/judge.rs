@@ -14,7 +14,7 @@ use shape::{
     is_words, refers, says_nothing, stands_in,
 };
 
-/// Minimum entropy in bits per character. A run of one letter has 0, 32 hexadecimal digits have 3.4 on average, and 40
+/// Minimum entropy in bits per character. A repeated letter has 0, 32 hexadecimal digits have 3.4 on average, and 40
 /// characters of base64 have 4.7.
 const LEAST_TOKEN: f64 = 2.0;
 const LEAST_RANDOM: f64 = 2.8;
@@ -62,8 +62,8 @@ impl<'a> SecretCandidate<'a> {
 }
 
 impl Judge {
-    /// Returns whether a match can contain a secret, before its value is known. The check is cheap, because ordinary
-    /// text has many matches.
+    /// Returns whether a match can contain a secret, before its value is known. The check must be cheap, because
+    /// ordinary text has many matches.
     pub(crate) fn is_possible(self, whole: &[u8]) -> bool {
         match self {
             Self::Assigned => whole.iter().any(u8::is_ascii_digit),

@@ -99,8 +99,8 @@ impl CompiledRule {
         out
     }
 
-    /// Returns the value in a match if it is a secret. Groups are only searched here, because finding them takes much
-    /// longer than finding the match.
+    /// Returns the value in a match if it is a secret. Capture groups are determined only here, because finding them
+    /// takes much longer than finding the match.
     fn value(
         &self,
         regex: &Regex,

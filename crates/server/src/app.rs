@@ -19,7 +19,7 @@ pub(crate) struct ServerState {
     pub(crate) limits: Limits,
     pub(crate) token: Arc<CurrentToken>,
     pub(crate) running_keys: RunningKeys,
-    /// Logins of the dashboard.
+    /// The dashboard's logins.
     pub(crate) pages: Arc<Pages>,
     /// The daemon's TCP address.
     pub(crate) address: SocketAddr,
@@ -27,7 +27,7 @@ pub(crate) struct ServerState {
     pub(crate) tasks: TaskTracker,
 }
 
-/// Limits of a request body.
+/// Limits for request bodies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) body_bytes: u64,

@@ -22,8 +22,8 @@ use tower::ServiceExt;
 use crate::places::ConnectionPlace;
 use crate::refusal::{Refusals, TURN_AWAY, too_many};
 
-/// How long a connection without a request waits, after a stop, for a request that may be on its way. Without a limit,
-/// a head that never ends would delay the stop.
+/// How long a connection that has no request waits after a stop for a request that may be on its way. Without a limit,
+/// a request head that never ends would delay the stop.
 const IDLE_CLOSE: Duration = Duration::from_millis(250);
 
 /// What all connections of a server share.

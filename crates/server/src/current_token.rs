@@ -1,4 +1,4 @@
-//! The token that is valid now. A rotation replaces it while the daemon runs.
+//! The token that is valid now. A rotation replaces it while the daemon is running.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -45,7 +45,7 @@ impl CurrentToken {
     }
 
     /// Replaces the token, on disk first. From then on, the old token and everything derived from it are refused.
-    /// Blocks until the new one is durable.
+    /// Blocks until the new token is durable.
     pub(crate) fn rotate(&self) -> Result<(), TokenError> {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         let token = HomeToken::random();

@@ -1,4 +1,4 @@
-//! `daemon.json`: written when the daemon starts to serve, removed when it stops.
+//! `daemon.json`: written when the daemon starts serving, removed when it stops.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

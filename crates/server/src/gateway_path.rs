@@ -22,7 +22,7 @@ const CAPABILITY_BELOW: [&str; 3] = ["/anthropic/k/", "/openai/k/", "/gemini/k/"
 const PROJECT: &str = "/p/";
 /// The header that passes the project in an address on to the gateway.
 const DEFAULT_PROJECT: HeaderName = HeaderName::from_static("x-bethink-default-project");
-/// The header in which clients of Gemini send their API key.
+/// The header in which Gemini clients send their API key.
 pub(crate) const GEMINI_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 /// Maximum length of a project's path, in bytes: `PATH_MAX` on Linux.
 const MAX_PROJECT: usize = 4_096;
@@ -91,7 +91,7 @@ pub(crate) fn take_key(request: &mut Request) {
     }
 }
 
-/// Moves the project of an address from the path into a header, so that the gateway needs no separate routes for it.
+/// Moves the project in an address from the path into a header, so that the gateway needs no separate routes for it.
 pub(crate) fn take_project(request: &mut Request) -> Result<(), HttpFailure> {
     let uri = request.uri();
     let Some((before, given, rest)) = split(uri.path()) else { return Ok(()) };

@@ -2,11 +2,12 @@
 //!
 //! A web page can send requests to a loopback port in two ways: through a host name that resolves to 127.0.0.1 (stopped
 //! by the list of hosts), or with a plain cross-site request (stopped by the list of origins). A browser cannot reach
-//! the Unix socket, and the user of its peer is checked, so requests over the socket need neither Host nor token.
+//! the Unix socket, and the guard checks which user is at the other end, so requests over the socket need neither Host
+//! nor token.
 //!
-//! Over TCP a request needs one of four things: the token; the token of hooks, which only reports events; a capability in
-//! the path, for gateway clients whose only credential is the provider's; or a login, for the daemon's own page. A token
-//! is removed from the request after the check, so that no handler can pass it on.
+//! Over TCP a request needs one of four things: the token; the hook token, which only allows reporting events; a
+//! capability in the path, for gateway clients whose only credential is the provider's; or a login, for the daemon's
+//! own page. A token is removed from the request after the check, so that no handler can pass it on.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,8 +37,8 @@ const PAGE_FILES: &str = "/assets/";
 /// The login route. The body of a login contains a launch token, so no other token is required.
 const LOGIN: &str = "/v1/dashboard/login";
 
-/// The headers in which a provider's clients may send the token instead of in `Authorization`, and the path below which
-/// they may do so.
+/// The headers in which a provider's clients may send the token instead of using `Authorization`, and the path below
+/// which they may do so.
 const KEY_HEADERS: [(HeaderName, &str); 2] =
     [(HeaderName::from_static("x-api-key"), "/anthropic/"), (GEMINI_KEY, "/gemini/")];
 
@@ -65,7 +66,7 @@ enum TokenScope {
 pub(crate) struct Guard {
     /// `host:port`, lower case.
     hosts: Vec<String>,
-    /// Pages that the daemon serves itself.
+    /// Origins of the pages that the daemon itself serves.
     own_origins: Vec<String>,
     /// Origins that the user trusts.
     trusted_origins: Vec<String>,

@@ -20,7 +20,7 @@ const USUAL: u16 = 4747;
 /// otherwise take the home's port while the daemon is stopped.
 const LAST: u16 = 4847;
 
-/// A listener on a port of the home's own.
+/// A listener on the home's own port.
 #[derive(Debug)]
 pub(crate) struct OwnPort {
     pub(crate) listener: TcpListener,

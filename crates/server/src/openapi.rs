@@ -217,8 +217,8 @@ fn join_model_steps(components: &mut Components) {
     }
 }
 
-/// Gives each variant of a union, and its data, a schema with a name, so that generated clients have a type for it.
-/// `tag` is the field that distinguishes the variants.
+/// Gives each variant of a union, and the variant's data, a named schema, so that generated clients have types for
+/// them. `tag` is the field that distinguishes the variants.
 fn name_variants(components: &mut Components, union: &str, tag: &str, name: fn(&str) -> String) {
     let Some(RefOr::T(Schema::OneOf(mut variants))) = components.schemas.remove(union) else {
         return;

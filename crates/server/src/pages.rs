@@ -20,14 +20,14 @@ pub(crate) const PAGE: HeaderName = HeaderName::from_static("x-bethink-page");
 
 /// How long a launch token is valid.
 const LAUNCH_WITHIN: Duration = Duration::from_secs(60);
-/// Maximum number of unused launch tokens; the oldest is dropped.
+/// Maximum number of unused launch tokens. If there are more, the oldest one is dropped.
 const LAUNCHES: usize = 8;
 /// An unused page is logged out after this time.
 const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Maximum number of logged-in pages; the least recently used one is logged out.
+/// Maximum number of logged-in pages. If there are more, the least recently used one is logged out.
 const PAGES: usize = 32;
 
-/// The logins of this run of the daemon; a restart forgets them.
+/// The logins since the daemon was started. They are lost when it restarts.
 #[derive(Debug, Default)]
 pub(crate) struct Pages(Mutex<KnownPages>);
 
@@ -119,7 +119,7 @@ fn cookies<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'
     })
 }
 
-/// Stored as a hash, so that the process's memory contains no usable secret.
+/// A secret, stored as a hash so that the process's memory contains nothing usable.
 struct Secret(blake3::Hash);
 
 impl Secret {

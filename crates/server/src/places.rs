@@ -2,8 +2,8 @@
 //!
 //! Only the daemon's own user can reach the Unix socket, so it has places of its own. Over TCP, every user of the
 //! machine can connect. A TCP connection is a newcomer until one of its requests has credentials; then its client is
-//! known. Newcomers have few places. If these are taken, the oldest newcomer is closed, so that clients without a token
-//! cannot keep out a client that has one.
+//! known. Newcomers have few places. If all of these are taken, the oldest newcomer's connection is closed, so that
+//! clients without a token cannot keep out a client that has one.
 
 use std::collections::BTreeMap;
 use std::future::pending;

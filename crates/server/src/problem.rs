@@ -126,7 +126,7 @@ fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
     }
 }
 
-/// The stable name, as in JSON.
+/// Writes the stable name, as it appears in JSON.
 impl fmt::Display for ProblemSort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)

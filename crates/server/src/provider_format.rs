@@ -1,4 +1,4 @@
-//! Errors of the guard and the router for clients of the gateway, which only read their provider's format.
+//! Translates errors of the guard and the router for gateway clients, which only understand their provider's format.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::gateway_path::GatewayClient;
 /// The header that tells the providers' official clients whether to retry.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-/// Replaces a problem document below the gateway's paths. Without this translation, an agent with an outdated address
-/// would retry for minutes and show nothing.
+/// Translates problem documents on the gateway's paths into the provider's format. Without this translation, an agent
+/// with an outdated address would retry for minutes and show nothing.
 pub(crate) async fn translate_problems(request: Request, next: Next) -> Response {
     let client = GatewayClient::of(request.uri().path());
     let response = next.run(request).await;

@@ -104,8 +104,8 @@ impl ServiceContext {
         &self.shared.recording
     }
 
-    /// Returns a token that is cancelled when no more models may be called. Requests that wait for a
-    /// model then continue without one.
+    /// Returns a token that is cancelled when no more models may be called. Requests that are waiting for a model then
+    /// continue without one.
     pub fn closing(&self) -> &CancellationToken {
         &self.shared.closing
     }

@@ -39,7 +39,7 @@ pub enum Event {
         warning: Option<String>,
         undone: bool,
     },
-    /// A collapsed span has a text, or prompts show it.
+    /// The text of a collapsed span was written, or prompts now show that text.
     Collapse { id: Uuid, covers: api::Covers, state: api::CollapseState },
     /// The provider's prompt cache was missed.
     Cache(api::CacheFall),
@@ -68,9 +68,9 @@ pub enum Event {
         words: String,
         hint: &'static str,
     },
-    /// A proposal was made or decided.
+    /// A proposal was made or decided on.
     Proposal { id: Uuid, name: String, state: api::ProposalState, project_dir: String },
-    /// A candidate was found or decided.
+    /// A candidate was found, kept or dropped.
     Candidate { id: Uuid, state: api::CandidateState, project_dir: String },
     /// Memories were added to a prompt.
     Recall {

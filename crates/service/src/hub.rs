@@ -44,7 +44,7 @@ impl StreamEvent {
 pub struct SessionSubscription {
     pub missed: VecDeque<StreamEvent>,
     pub live: broadcast::Receiver<StreamEvent>,
-    /// The ring no longer held all missed events.
+    /// Whether the ring no longer held all missed events.
     pub behind: bool,
     pub stop: CancellationToken,
 }

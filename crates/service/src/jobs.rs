@@ -15,7 +15,7 @@ use crate::clock::{Clock, rfc3339};
 use crate::error::{Result, ServiceError};
 use crate::page::page_limit;
 
-/// The queue in which services put jobs for the runner.
+/// The queue into which services put jobs for the runner.
 #[derive(Debug)]
 pub struct JobQueue {
     store: Arc<dyn Store>,

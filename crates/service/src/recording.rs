@@ -187,7 +187,7 @@ impl ServiceContext {
         Ok(())
     }
 
-    /// Records that the conversation with this mark is not recorded, now and later.
+    /// Notes that the conversation with this mark must not be recorded, now or later.
     pub async fn leave_unrecorded(&self, mark: u128) -> Result<()> {
         if locked(&self.recording().unrecorded).insert(mark) {
             self.store().add_unrecorded_mark(mark, self.now()).await?;

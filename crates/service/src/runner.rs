@@ -29,14 +29,13 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const MAX_ATTEMPTS: u64 = 5;
 /// How long to wait before a job that failed because of the disk may run again.
 const AFTER_DISK_FAULT: Duration = Duration::from_secs(1);
-/// How long there must be no append before a background job starts. A working agent, or a client that imports several
-/// files, sends its next append sooner.
+/// A background job starts only after nothing has been appended for this long. An agent at work, or a client that
+/// imports several files, appends more often.
 const QUIET: Duration = Duration::from_millis(200);
-/// Maximum number of waits of this length (5 s in total), so that background jobs also run in a daemon that is never
-/// idle.
+/// After this many waits of length [`QUIET`] (5 s in total), a background job also runs in a daemon that is never idle.
 const MAX_WAITS: usize = 25;
 
-/// The result of a job as JSON, or an error for a person.
+/// A future with the result of a job as JSON, or with an error to show to the user.
 pub type JobOutput<'a> = Pin<Box<dyn Future<Output = Result<Value>> + Send + 'a>>;
 
 /// When a job may start.
@@ -172,7 +171,7 @@ impl JobRunner {
         }
     }
 
-    /// Runs a job within a job. Boxed, because the future would contain itself.
+    /// Runs a job within a job. The future is boxed, because it would otherwise contain itself.
     fn run_within(&self, job: JobRecord) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.run(job))
     }
@@ -183,7 +182,7 @@ impl JobRunner {
         Lease { owner: OWNER.to_owned(), background: true, now, until }
     }
 
-    /// Runs a job again that failed because of the disk, as soon as its row can be written.
+    /// Reruns a job that failed because of the disk, as soon as the job's row can be written.
     fn run_later(&self, job: JobId, error: &ServiceError) {
         tracing::warn!(%job, reason = %error.detail, "a job failed because of the disk; it will run again");
         self.cx.storage().suspect(error);

@@ -1,4 +1,4 @@
-//! Reports whether the home can be written, from the services that notice a failure to those that wait until it is over.
+//! Reports whether the home can be written to. Some services notice a failure, and others wait until it is over.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 
 use crate::error::ServiceError;
 
-/// Errors of the disk itself, or of too many open files. Other errors are about a path, such as a directory in place of
-/// a file.
+/// Errors that come from the disk itself, or from too many open files. Other errors concern a path, such as a directory
+/// in place of a file.
 const DISK_FAULTS: [Errno; 6] =
     [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::ROFS, Errno::MFILE, Errno::NFILE];
 
@@ -24,7 +24,7 @@ pub struct StorageNews {
 }
 
 impl StorageNews {
-    /// Must be called when a file could not be written: the daemon then tests the home.
+    /// Must be called when a file could not be written. The daemon then tests whether the home can be written to.
     pub fn suspect(&self, error: &ServiceError) {
         if error.kind.is_of_the_disk() {
             self.suspected.notify_one();
@@ -36,12 +36,12 @@ impl StorageNews {
         self.suspected.notified().await;
     }
 
-    /// Reports that the home can be written again.
+    /// Reports that the home can be written to again.
     pub fn heal(&self) {
         self.healed.notify_one();
     }
 
-    /// Waits until the home can be written again. Only one task may wait.
+    /// Waits until the home can be written to again. Only one task may wait.
     pub async fn healed(&self) {
         self.healed.notified().await;
     }

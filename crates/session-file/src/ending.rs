@@ -33,8 +33,8 @@ impl Ending {
         self.open_line
     }
 
-    /// Whether title and tags must be written again at the end, because a person has changed them or readers would not
-    /// find them so far from the end. A file without metadata stays unchanged.
+    /// Whether the title and the tags must be written again at the end, because a person has changed them, or because
+    /// they are too far from the end for readers to find them. A file without metadata stays unchanged.
     pub fn wants_metadata(&self, changed: bool) -> bool {
         let reach = self.written.saturating_sub(METADATA_BYTES);
         changed || [self.title_at, self.tag_at].into_iter().flatten().any(|at| at < reach)

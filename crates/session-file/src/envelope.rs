@@ -36,7 +36,8 @@ pub(crate) struct LineEnvelope<'a> {
     /// An operation on the queue of prompts, and the text of the prompt.
     pub(crate) operation: Option<&'a RawValue>,
     pub(crate) content: Option<&'a RawValue>,
-    /// Marks a line that bethink wrote for other readers, or contains bethink's own view of the session.
+    /// `true` in a line that bethink wrote for other readers; in a line of type `bethink`, bethink's own view of the
+    /// session.
     pub(crate) bethink: Option<&'a RawValue>,
 }
 

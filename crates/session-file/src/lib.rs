@@ -1,8 +1,7 @@
 //! Reads Claude Code's session files (JSONL), and writes them without any loss.
 //!
-//! Owns the meaning of a line: its message and thread, a compaction, the session's title. Also owns the format of the
-//! lines that bethink adds to an export. Reading and storing files, and turning sidechains into sessions, is up to the
-//! callers.
+//! Defines what a line means: its message and thread, a compaction, the session's title. Also defines the format of the
+//! lines that bethink adds to an export. The callers read and store files, and turn sidechains into sessions.
 //!
 //! For every input, even a damaged one, the concatenation of `head + raw message + tail` of all lines is the file, byte for
 //! byte.

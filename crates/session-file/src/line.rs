@@ -111,8 +111,8 @@ pub struct RecordedCompaction {
     pub created_at: UnixMicros,
     pub boundary_line: u64,
     pub summary_line: u64,
-    /// Whether messages before the boundary were kept, or bethink wrote the boundary. The summary is then not a message of the
-    /// history, because messages before it are shown after it.
+    /// Whether messages before the boundary were kept, or bethink wrote the boundary. The summary is then not a message
+    /// of the history, because prompts show messages that precede it in the history after it.
     pub is_apart: bool,
     /// Ids of the first and the last kept message that precede the boundary, if any were kept.
     pub kept: Option<(String, String)>,

@@ -208,7 +208,8 @@ fn check_depth(body: &[u8]) -> Result<(), LineDamage> {
     }
 }
 
-/// Whether the content must be checked again, which is slow. Hardly any message is empty.
+/// Whether the message looks empty, so that its content must be checked again. That check is slow, but hardly any
+/// message is empty.
 fn looks_empty(parsed: &Result<Message, ParseError>) -> bool {
     match parsed {
         Err(e) => e.field == "content",

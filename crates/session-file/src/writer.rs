@@ -34,7 +34,7 @@ pub struct ExportedCompaction<'a> {
 }
 
 impl RecordWriter {
-    /// The arguments are the imported file's values. If the file lacks a value, it is bethink's own.
+    /// The arguments are the imported file's values, or bethink's own if the file lacks them.
     pub fn new(session_id: &str, cwd: &str, version: &str, git_branch: &str) -> Self {
         let (id, cwd) = (json!(session_id), json!(cwd));
         let (version, branch) = (json!(version), json!(git_branch));
@@ -147,8 +147,8 @@ impl RecordWriter {
     }
 }
 
-/// Returns the message object on one line, with the provider's id as `id`, by which other readers recognize the chunks of
-/// one answer.
+/// Returns the message object on one line, with the provider's id as `id`. Other readers use this id to recognize the
+/// chunks of one answer.
 fn provider_form(message: &Message) -> Cow<'_, str> {
     let raw = std::str::from_utf8(message.raw()).unwrap_or("{}");
     let own = message.assistant_message_id.as_ref().filter(|_| message.role == Role::Assistant);

@@ -7,7 +7,7 @@ use crate::document::{Document, NotesSection, trimmed};
 use crate::draft::{DraftSection, NotesDraft, NotesRow};
 use crate::template::{SectionKind, Template};
 
-/// Maximum tokens of one section and of the whole file.
+/// Maximum number of tokens in one section, and in the whole file.
 pub const SECTION_TOKENS: u64 = 2_000;
 pub const TOTAL_TOKENS: u64 = 12_000;
 /// Notes use at most an eighth of a window, which leaves room for the kept messages and for work.
@@ -41,7 +41,7 @@ const TRIM_ORDER: [&[Option<SectionKind>]; 2] = {
 /// The percentage of its limit to which a section is shortened in each round.
 const SHARES: [u64; 5] = [70, 45, 25, 10, 0];
 
-/// Maximum tokens of one section and of all notes.
+/// Maximum number of tokens in one section, and in the whole notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotesBudget {
     pub section: u64,
@@ -61,8 +61,8 @@ impl NotesBudget {
         Self { section: (total * SECTION_TOKENS / TOTAL_TOKENS).max(1), total }
     }
 
-    /// Shortens a draft until it fits next to a person's text: `kept` tokens in each section, and `elsewhere`
-    /// outside all sections.
+    /// Shortens a draft until it fits next to a person's text, which takes `kept` tokens in each section and
+    /// `elsewhere` tokens outside all sections.
     pub fn trim(&self, draft: &mut NotesDraft, kept: &[u64], elsewhere: u64) {
         let kept_in = |at: usize| kept.get(at).copied().unwrap_or(0);
         for (at, section) in draft.sections.iter_mut().enumerate() {

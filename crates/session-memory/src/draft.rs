@@ -59,7 +59,7 @@ impl NotesDraft {
     }
 }
 
-/// Weight of rows that were written before: all the same, so the oldest are dropped first.
+/// Weight of rows that were written before. All of them have the same weight, so the oldest are dropped first.
 const WRITTEN_WEIGHT: u32 = 1;
 
 /// Maximum size of a key made of words, in bytes; a longer one is cut and ends with a hash.

@@ -72,8 +72,8 @@ impl NotesEdit {
         Err(format!("only the notes at {:?} may be edited, not {given:?}", self.path))
     }
 
-    /// Replaces `old`, which must occur once, with `new`, or each occurrence if `replace_all`. Both the result and the
-    /// error are messages to the model.
+    /// Replaces `old`, which must occur exactly once, with `new`. If `replace_all` is set, replaces every occurrence.
+    /// Both the result and the error are messages to the model.
     pub fn apply(
         &mut self,
         path: &str,

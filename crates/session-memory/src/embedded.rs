@@ -1,4 +1,5 @@
-//! Notes without a model: each section is made from facts, and each row states one fact and its message.
+//! Notes without a model: each section is made from facts, and each row states one fact and the number of the message
+//! that it comes from.
 //!
 //! A row's key identifies the fact, so a later wording replaces an earlier one. The row's weight decides how long it
 //! stays when room is short: unfinished work, the user's words and recent events weigh most.

@@ -1,18 +1,18 @@
 //! Decides when notes are due: the history has grown enough, and there is a pause or enough work has been done.
 //!
-//! Growth is measured in estimated tokens of history, not of the prompt: history never shrinks, so a compaction does
-//! not delay the notes.
+//! Growth is measured in estimated tokens of the history, not of the prompt: the history never shrinks, so a compaction
+//! does not delay the notes.
 
 use bethink_transcript::{AssistantMessageId, Message, Role};
 
 /// When an update is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateLimits {
-    /// Tokens of history before the first update.
+    /// Number of tokens that the history must have before the first update.
     pub first: u64,
-    /// Tokens of history between two updates.
+    /// Number of tokens by which the history must grow between two updates.
     pub growth: u64,
-    /// Tool calls between two updates; not required if the last assistant turn made none.
+    /// Number of tool calls that must happen between two updates, unless the last assistant turn made none.
     pub tool_calls: u64,
 }
 
@@ -31,7 +31,7 @@ impl GateLimits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     tokens: u64,
-    /// Tokens of history at the last update; `None` before the first.
+    /// Number of tokens in the history at the last update; `None` before the first.
     noted: Option<u64>,
     calls_since: u64,
     last_turn: Option<AssistantMessageId>,
@@ -69,8 +69,8 @@ impl Growth {
         grown && (self.calls_since >= limits.tool_calls || !self.last_turn_called)
     }
 
-    /// Records that notes were written when history had `tokens` tokens. Messages that arrived meanwhile count for the
-    /// next update.
+    /// Records that notes were written when the history had `tokens` tokens. Messages that arrived meanwhile count for
+    /// the next update.
     pub fn noted(&mut self, tokens: u64) {
         self.noted = Some(tokens);
         self.calls_since = 0;

@@ -1,7 +1,7 @@
 //! Session memory: the notes of a session, a Markdown file that both the daemon and a person edit.
 //!
-//! Owns when notes are due, what they say, how large they may grow, and how the daemon's and a person's lines share one
-//! file: lines that a person wrote stay, and lines that a person removed do not come back. This crate is pure: the
+//! Decides when notes are due, what they say, how large they may grow, and how the daemon's and a person's lines share
+//! one file: lines that a person wrote stay, and lines that a person removed do not come back. This crate is pure: the
 //! file, the facts and the settings are arguments. The daemon reads, writes and waits; `bethink-facts` knows what
 //! happened in the session.
 

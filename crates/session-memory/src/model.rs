@@ -1,9 +1,9 @@
 //! Notes written by a model: splits the edited document into rows.
 //!
 //! The model edits a copy ([`crate::edit`]). The rows are merged with the file like those of any strategy, so a
-//! person's lines stay and removed ones do not come back, whatever the model did. Any text is accepted: headings are
-//! the template's, lines under other headings go to the section before them, and a section that the model dropped keeps
-//! its rows.
+//! person's lines stay and removed ones do not come back, whatever the model did. Any text is accepted: the headings
+//! come from the template, lines under other headings go to the section before them, and a section that the model
+//! dropped keeps its rows.
 
 mod lines;
 
@@ -21,7 +21,7 @@ use crate::written::WrittenNotes;
 use lines::{NotesLine, readable};
 
 pub const STRATEGY: &str = "model";
-/// Notes of more than this many times the budget are refused: the model ignored the instruction.
+/// Notes that are larger than this many times the budget are refused, because the model has ignored the instruction.
 const TIMES_BUDGET: u64 = 4;
 /// Weight of the title, as in the embedded strategy: it is never shortened.
 const TITLE_WEIGHT: u32 = 1_000;
@@ -33,7 +33,7 @@ pub struct ModelWriter {
     pub before: String,
     /// The notes as the model left them.
     pub edited: String,
-    /// What the daemon knew about the file when the model was given it.
+    /// What the daemon knew about the file when the model was given the notes.
     pub last: WrittenNotes,
     pub budget: NotesBudget,
 }

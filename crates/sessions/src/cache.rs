@@ -23,7 +23,7 @@ impl Cache {
         api::CacheReport { breaks: watch.breaks(), last: watch.last_fall().map(cache_fall_out) }
     }
 
-    /// Starts with the newest report before message `first`. Drops before it are not reported.
+    /// Starts with the newest report before message `first`. Earlier drops are not reported.
     pub(crate) fn begin(&self, history: &History, first: Seq, model: &str) {
         let mut watch = self.watch();
         if watch.has_begun() {

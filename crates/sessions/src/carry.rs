@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::decisions::read_decision;
 use crate::service::SessionService;
 
-/// The decisions of an exported session, in order. The numbers of its messages are the same after an import.
+/// The decisions of an exported session, in order. The session's messages have the same numbers after an import.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CarriedView {
     /// Number of messages that the session had.
@@ -26,8 +26,8 @@ enum CarriedEntry {
 }
 
 impl CarriedView {
-    /// Reads the view of a file with this many messages. Returns `None` if it belongs to other messages or cannot be read:
-    /// then the file's own boundaries are used.
+    /// Reads the view of a file with this many messages. Returns `None` if the view belongs to other messages or cannot
+    /// be read. The file's own boundaries are then used instead.
     pub fn read(json: &str, messages: u64) -> Option<Self> {
         let view: Self = serde_json::from_str(json).ok()?;
         let fits = view.messages <= messages && view.entries.iter().all(|e| view.has(e));

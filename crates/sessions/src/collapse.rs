@@ -1,7 +1,7 @@
 //! Context collapse: old spans of a session are shown as short texts, which are prepared in the background and used
-//! when the window fills up. It is off by default.
+//! when the window fills up. Collapse is off by default.
 //!
-//! Reading order: here (which spans a turn may collapse, and how those that it chose are stored) → `stage` (texts are
+//! Reading order: here (which spans a turn may collapse, and how the chosen spans are stored) → `stage` (texts are
 //! written while the session is idle) → `expand` (spans and their messages for clients).
 
 mod expand;

@@ -36,7 +36,7 @@ pub(crate) struct CompactionRequest {
     pub(crate) refused: Option<Figures>,
     /// The client's own model, if it writes the summary.
     pub(crate) client_model: Option<ClientModel>,
-    /// Return the compaction without making it.
+    /// Whether to return the compaction without applying it.
     pub(crate) is_dry_run: bool,
 }
 

@@ -16,8 +16,8 @@ const MAX_LISTED: usize = 5_000;
 const MAX_SEQS: usize = 1_000;
 
 impl SessionService {
-    /// Lists decisions, oldest first, except for those that only record what was shown, and for collapsed spans and
-    /// compactions, which have their own lists.
+    /// Lists decisions, oldest first. Leaves out decisions that only record what was shown, as well as collapsed spans
+    /// and compactions, which have their own lists.
     pub async fn decisions(&self, id: SessionId) -> Result<api::DecisionList> {
         self.cx.store().session(id).await?;
         let records = self.cx.store().decisions(id).await?;
@@ -99,8 +99,8 @@ pub(crate) fn new_decision(
     Ok(NewDecision { kind: record.kind().to_owned(), data, made_after, created_at })
 }
 
-/// Reads a stored decision. If that fails, the error names the decision. It is never skipped, because prompts without
-/// it would differ from what was already sent.
+/// Reads a stored decision. If that fails, the error names the decision. A decision is never skipped, because prompts
+/// without it would differ from those that were already sent.
 pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> {
     let read = serde_json::from_str(&record.data).map_err(|error| {
         let detail =

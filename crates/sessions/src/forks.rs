@@ -68,7 +68,7 @@ impl SessionService {
         self.session(fork).await
     }
 
-    /// Removes the fork if it is incomplete. Messages are copied last, so they show whether it is complete.
+    /// Removes the fork if it is incomplete. Messages are copied last, so they show whether the fork is complete.
     async fn run_fork_check(&self, job: &JobRecord) -> Result<Value> {
         let session = job_session(job)?;
         // Wait for forks that are being copied.

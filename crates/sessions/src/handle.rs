@@ -48,11 +48,11 @@ impl<T: SessionFeature> SessionFeature for Mutex<T> {
 pub(crate) struct EvictedSession {
     pub(crate) model: String,
     pub(crate) thresholds: Thresholds,
-    /// Estimated tokens of the whole prompt.
+    /// Estimated number of tokens in the whole prompt.
     pub(crate) tokens: u64,
-    /// Bytes of the session's messages, from the newest boundary on.
+    /// Size, in bytes, of the session's messages from the newest boundary on.
     bytes: usize,
-    /// Tokens added since the session was evicted.
+    /// Number of tokens added since the session was evicted.
     grown: u64,
 }
 
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Features {
 pub struct SessionHandle {
     pub id: SessionId,
     pub(crate) facts: Arc<AsyncMutex<Facts>>,
-    /// Bytes of the facts, readable without their lock.
+    /// Size of the facts in bytes, which can be read without their lock.
     pub(crate) facts_weight: AtomicUsize,
     pub(crate) cache: Cache,
     pub(crate) last_request: LastRequest,
@@ -209,8 +209,9 @@ impl SessionHandle {
         }
     }
 
-    /// Counts messages of an evicted session; returns `None` when it is time to load it. The caller holds the lock of
-    /// the state, so no other task loads it meanwhile. A later load reads these messages from the store.
+    /// Counts messages of an evicted session; returns `None` when it is time to load the session. The caller holds the
+    /// lock of the state, so no other task loads the session meanwhile. A later load reads these messages from the
+    /// store.
     pub(crate) fn grow(&self, fresh: &[Arc<Message>]) -> Option<EvictedSession> {
         let mut evicted = locked(&self.evicted);
         let known = evicted.as_mut()?;

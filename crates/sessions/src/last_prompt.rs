@@ -32,7 +32,7 @@ impl ProviderWindow {
         Self { model: state.model.name.clone(), window: state.model.context_window, accepts }
     }
 
-    /// Whether the session still has the model whose window is smaller.
+    /// Whether the session still uses the model with this smaller window.
     pub(crate) fn is_of(&self, state: &SessionState) -> bool {
         (&self.model, self.window) == (&state.model.name, state.model.context_window)
     }

@@ -35,12 +35,12 @@ pub struct LoadedSession {
     /// Spans for which a replacement text has been written; empty if collapse is off.
     pub(crate) spans: Vec<CollapseRecord>,
     pub(crate) breakers: Breakers,
-    /// The window that the provider named, if it is smaller than the model's.
+    /// The window that the provider reported, if it is smaller than the model's.
     pub(crate) window: Option<ProviderWindow>,
     pub(crate) last_prompt: Option<LastPrompt>,
-    /// Estimated tokens of the messages in view.
+    /// Estimated number of tokens in the messages in view.
     pub(crate) view_tokens: u64,
-    /// Estimated tokens of all messages that were added since the session was loaded.
+    /// Estimated number of tokens in all messages that were added since the session was loaded.
     pub(crate) grown: u64,
     /// The last request, without its messages.
     pub(crate) last_request: LastRequest,
@@ -78,14 +78,14 @@ impl LoadedSession {
         state.history.push(entry);
     }
 
-    /// Drops the messages, but not their number of tokens.
+    /// Drops the messages, but keeps their token count.
     pub(crate) fn forget_history(&mut self) {
         self.state.history = History::default();
         self.state.learner = Learner::default();
     }
 
-    /// Records the tokens of the system prompt and the tools in a request that another component made. They count
-    /// towards the window.
+    /// Records how many tokens the system prompt and the tools have in a request that another component made. They
+    /// count towards the window.
     pub fn note_fixed(&mut self, fixed: FixedTokens) {
         self.state.fixed = fixed;
     }
@@ -108,12 +108,12 @@ impl LoadedSession {
         SessionPrefix::new(&self.state, self.last_request.get())
     }
 
-    /// Returns the estimated tokens of the whole prompt.
+    /// Returns the estimated number of tokens in the whole prompt.
     pub(crate) fn estimated(&self) -> u64 {
         self.view_tokens + self.state.fixed.total()
     }
 
-    /// Returns the tokens of the whole prompt, as far as the provider reported them.
+    /// Returns the number of tokens in the whole prompt, as far as the provider has reported it.
     pub(crate) fn measured(&self) -> u64 {
         let SessionState { history, decisions, model, learner, .. } = &self.state;
         measure(history, decisions, &model.name, self.estimated(), learner).tokens

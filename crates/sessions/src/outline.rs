@@ -36,7 +36,7 @@ impl SessionService {
 }
 
 /// Keeps the usage of an answer only in its last message. Clients that store an answer as several messages repeat the
-/// usage in each, and only the last one counts all of the output.
+/// usage in each, and only the last message's usage covers all of the output.
 fn count_once(
     messages: &mut [api::OutlineMessage],
     message: &Message,

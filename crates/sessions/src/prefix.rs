@@ -26,7 +26,7 @@ pub struct SessionPrefix {
     prompt: ValidPrompt,
     marks: Vec<CacheMark>,
     form: ClientForm,
-    /// Number of tokens of the window that the prompt leaves free.
+    /// Number of tokens in the window that the prompt leaves free.
     room: u64,
 }
 
@@ -215,7 +215,7 @@ fn count_marks(frame: &SentFrame) -> usize {
     parts.iter().map(|json| json.matches(r#""cache_control":"#).count()).sum()
 }
 
-/// Returns the tokens of thinking that the parameters allow.
+/// Returns the number of thinking tokens that the parameters allow.
 fn thinking_budget(parameters: &[u8]) -> u64 {
     #[derive(Default, Deserialize)]
     struct Parameters {
@@ -254,8 +254,8 @@ fn without_thinking(mut messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
     messages
 }
 
-/// Returns definitions with only the names of the tools that a prompt calls, because providers require definitions.
-/// Used if the client sent no definitions.
+/// Returns tool definitions that contain only the names of the tools that a prompt calls. Used if the client sent no
+/// definitions, because providers require them.
 fn used_tools(prompt: &ValidPrompt) -> Bytes {
     let blocks = prompt.messages().iter().flat_map(|message| &message.blocks);
     let names: BTreeSet<&str> = blocks

@@ -39,7 +39,7 @@ pub(crate) struct Detail {
     /// The session's title, repeated here so that exports contain it near the end.
     pub(crate) title: Option<String>,
     pub(crate) tags: Vec<String>,
-    /// Tokens that the provider counted in addition to the prompt, if known.
+    /// Number of tokens that the provider counted in addition to the prompt, if known.
     pub(crate) unseen: u64,
 }
 

@@ -144,7 +144,7 @@ impl SessionService {
         }
     }
 
-    /// Commits staged spans, or else makes one compaction, which is told by how much the prompt was too long.
+    /// Commits staged spans, or else makes one compaction, taking into account by how much the prompt was too long.
     async fn make_room(
         &self,
         handle: &Arc<SessionHandle>,
@@ -221,7 +221,7 @@ impl SessionService {
     }
 }
 
-/// Returns the step for an error that no recovery step can fix, with the reason.
+/// Returns the step that does nothing, for an error that no recovery step can fix, and the reason.
 fn nothing(detail: impl Into<String>) -> Result<Step> {
     Ok((RecoveryStep::None, detail.into()))
 }
@@ -274,7 +274,7 @@ impl LoadedSession {
     }
 }
 
-/// Advises to retry the same request after a wait, up to a limit.
+/// Advises retrying the same request after a wait, up to a limited number of times.
 fn wait(attempt: u32, error: &ModelError, response: &mut api::Recovered) -> Step {
     if let Some(wait) = backoff(attempt.saturating_sub(1), error.retry_after) {
         response.wait_ms = u64::try_from(wait.as_millis()).ok();

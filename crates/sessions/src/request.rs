@@ -77,7 +77,7 @@ impl ClientParts {
         Ok(Self { parameters, betas, ..self })
     }
 
-    /// Returns the request that is made with these parts and what bethink adds to them.
+    /// Returns the request that consists of these parts and of what bethink adds to them.
     pub(crate) fn sent_request(&self, around: &SystemAndTools) -> SentRequest {
         SentRequest::new(SentFrame {
             system: Bytes::from(system_json(&around.system)),

@@ -1,5 +1,5 @@
 //! The last request of a session, as its client sent it. bethink's own calls repeat the request, so that they find its
-//! prefix in the provider's cache. It is stored, so that this also works after a restart.
+//! prefix in the provider's cache. The request is stored, so that this also works after a restart.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -99,7 +99,7 @@ fn lines_of(text: &str, (from, to): (Option<usize>, Option<usize>)) -> Range<usi
     start..to.map_or(text.len(), after).max(start)
 }
 
-/// Cuts a range to the size of a part, at a line's end if that loses less than half.
+/// Cuts a range to the size of a part: at the end of a line, if that drops less than half of the part.
 fn limited(text: &str, Range { start, end }: Range<usize>) -> Range<usize> {
     if end - start <= PART_BYTES {
         return start..end;

@@ -64,7 +64,7 @@ impl Spool {
         Ok(names)
     }
 
-    /// Reads a delivery. `None` if the file no longer exists or is not a delivery.
+    /// Reads a delivery. Returns `None` if the file no longer exists or is not a delivery.
     pub fn read(&self, name: &str) -> io::Result<Option<Delivery>> {
         let path = self.dir.join(name);
         // Opening a FIFO or a device could block.

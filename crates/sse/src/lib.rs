@@ -6,7 +6,7 @@
 /// One event that was completed by a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The last id in the stream, to resume after it.
+    /// The last id in the stream, after which a client can resume.
     pub id: String,
     /// Empty if the event has no name.
     pub kind: String,

@@ -37,7 +37,7 @@ pub fn normal(text: &str) -> String {
     unmarked(text).chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the text like [`normal`], but with its capital letters. Equal results mean the same words.
+/// Normalizes a text like [`normal`], but keeps capital letters. Equal results mean the same words.
 pub fn unmarked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -61,7 +61,7 @@ const FILLERS: [&str; 34] = [
     "users", "was", "we", "wants", "with", "you",
 ];
 
-/// Returns the content words of a text, with plurals as singulars.
+/// Returns the content words of a text, with plurals turned into singulars.
 pub fn content(text: &str) -> BTreeSet<String> {
     let words = words(text, 0..text.len()).into_iter().map(|word| word.lower);
     words.filter(|word| !FILLERS.contains(&word.as_str())).map(|word| singular(&word)).collect()

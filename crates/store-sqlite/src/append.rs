@@ -54,12 +54,12 @@ static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
     ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
 });
 
-/// Maximum number of sessions whose last message the writer remembers. If there are more, it forgets all of them, and makes
-/// queries.
+/// Maximum number of sessions whose last message the writer remembers. If there are more, it forgets all of them, and
+/// queries the database again.
 const MOST_ENDS: usize = 4096;
 
-/// The last message of each session that was appended to since the last write of another kind that may have changed
-/// last messages.
+/// The last message of each session that received an append. Cleared by every other write that may change a session's
+/// last message.
 pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
 
 /// The answer to an append as it is stored with its receipt.

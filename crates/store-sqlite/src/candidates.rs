@@ -99,7 +99,7 @@ impl CandidateStore for SqliteStore {
 }
 
 /// Adds an extraction's candidates, removes the candidates that they replace, and changes those that the extraction
-/// decided.
+/// decided on.
 pub(crate) async fn put(db: &mut SqliteConnection, found: ExtractedCandidates) -> StoreResult<()> {
     let project = found.new.first().map(|one| one.project_dir.clone());
     for id in found.replaced {

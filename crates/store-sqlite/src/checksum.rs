@@ -30,8 +30,8 @@ pub(crate) fn facts(role: i64, recorded: i64, created_at: i64) -> Vec<u8> {
     [role, recorded, created_at].into_iter().flat_map(i64::to_le_bytes).collect()
 }
 
-/// Returns whether a message has this checksum. `numbers` are its role, whether it was recorded, and its time, which the
-/// checksums of earlier versions did not cover.
+/// Returns whether a message has this checksum. `numbers` are the message's role, whether it was recorded, and its
+/// time. Checksums by earlier versions did not cover these.
 pub(crate) fn is_whole(
     stored: i64,
     (session, seq, id): (SessionId, u64, &str),

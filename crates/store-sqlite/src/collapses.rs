@@ -1,4 +1,4 @@
-//! Spans of sessions with the texts that replace them, staged and committed.
+//! Staged and committed spans of sessions, with the texts that replace them.
 
 use bethink_store::{CollapseRecord, NewDecision, StoreError, StoreResult};
 use bethink_transcript::SessionId;

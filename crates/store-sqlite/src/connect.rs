@@ -29,8 +29,8 @@ pub(crate) fn known_schema() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
 
-/// Returns whether the applied migrations, each a version and a checksum, are the known ones in their order. Migrations
-/// of a newer program may follow.
+/// Returns whether the applied migrations, each a version and a checksum, are the known ones in the right order.
+/// Migrations of a newer program may follow.
 pub(crate) fn are_migrations(applied: &[(i64, Vec<u8>)]) -> bool {
     let is_ours = |(version, checksum): &(i64, Vec<u8>)| {
         let known = MIGRATIONS.iter().find(|known| known.version == *version);

@@ -32,8 +32,8 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// Returns whether a statement did not find what the migrations made. If so, the text of the schema was altered in the
-/// file.
+/// Returns whether a statement did not find something that the migrations created. If so, the text of the schema was
+/// altered in the file.
 fn lacks_a_part(message: &str) -> bool {
     ["no such table", "no such column"].iter().any(|sign| message.contains(sign))
 }

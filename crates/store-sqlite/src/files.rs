@@ -39,7 +39,7 @@ pub(crate) fn make_home(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(home)
 }
 
-/// Creates an empty file that only this user can access. SQLite gives its companions the same mode.
+/// Creates an empty file that only this user can access. SQLite gives the file's companions the same mode.
 pub(crate) fn create(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }
@@ -155,7 +155,7 @@ pub(crate) fn copy_aside(path: &Path, now: UnixMicros) -> io::Result<PathBuf> {
     Ok(name)
 }
 
-/// Copies the files of a database that exist, companions included.
+/// Copies a database and its companion files, as far as they exist.
 pub(crate) fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
     for end in ["", "-wal", "-shm"] {
         let source = beside(from, end);

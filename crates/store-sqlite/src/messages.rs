@@ -17,7 +17,7 @@ const OF_SESSION: &str = "
       AND seq < ?
     ORDER BY seq";
 
-/// `length` of a blob does not read it.
+/// Computing the `length` of a blob does not read the blob.
 const SIZES: &str = "
     SELECT seq, length(raw)
     FROM messages
@@ -56,8 +56,8 @@ pub(crate) async fn read(
     Ok(messages)
 }
 
-/// Returns the first message of the range that does not fit in `most` bytes together with those before it; never the
-/// first message of the range.
+/// Returns the first message of the range that does not fit in `most` bytes together with the messages before it. Never
+/// returns the first message of the range.
 async fn end_of_batch(
     store: &SqliteStore,
     id: SessionId,

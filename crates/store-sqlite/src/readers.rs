@@ -34,8 +34,8 @@ impl Readers {
     }
 }
 
-/// Maximum number of attempts to read, and the pause between them: a connection that just failed may still be closing
-/// in its thread, and SQLite shares state between the connections of a process.
+/// Maximum number of attempts to read, and the pause between them. A connection that has just failed may still be
+/// closing in its thread, and SQLite shares state between the connections of a process.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -31,7 +31,7 @@ pub(crate) const KEEP: &str = "
     DELETE FROM receipts
     WHERE created_at < ?;";
 
-/// Returns the time before which receipts are too old at the time `at`.
+/// Returns the time before which receipts count as too old at time `at`.
 pub(crate) fn oldest_kept(at: UnixMicros) -> UnixMicros {
     UnixMicros(at.0.saturating_sub(RECEIPT_MICROS))
 }

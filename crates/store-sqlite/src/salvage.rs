@@ -22,7 +22,7 @@ const STRIDE: i64 = 1024;
 /// An unreadable range is halved until its length is the table's length divided by this number, which is one row in a
 /// short table. In a long table, more rows are given up, so that a recovery takes only seconds.
 const PARTS: i64 = 65_536;
-/// Minimum size of a row, in bytes. With the file's size, it limits the row numbers to try.
+/// Minimum size of a row, in bytes. Together with the file's size, it limits the row numbers to try.
 const SMALLEST_ROW: u64 = 64;
 /// Number of rows that are checked at once. The number is small, because a row may have many megabytes.
 const PAGE: i64 = 16;
@@ -84,8 +84,8 @@ pub(crate) async fn attach(
     Ok(None)
 }
 
-/// Copies the database and its log. If the log is damaged, SQLite would not read past the damage, so its pages are written
-/// into the copy.
+/// Copies the database and its log. If the log is damaged, SQLite would not read past the damage, so the log's pages
+/// are written into the copy.
 fn copy_with_log(path: &Path, scratch: &Path) -> std::io::Result<()> {
     let WalVerdict::Damaged(log) = wal_scan::scan(path)? else {
         return files::copy_database(path, scratch);
@@ -195,7 +195,7 @@ fn bound(file_bytes: u64) -> i64 {
     i64::try_from(file_bytes / SMALLEST_ROW).unwrap_or(i64::MAX)
 }
 
-/// Returns whether the database has the table. Older schemas lack some.
+/// Returns whether the database has the table. Older schemas lack some tables.
 pub(crate) async fn has_table(
     target: &mut SqliteConnection,
     table: &str,

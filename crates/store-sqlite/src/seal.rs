@@ -1,6 +1,6 @@
 //! Checksums of rows, so that an altered row is never served. SQLite itself does not notice a changed byte.
 //!
-//! The column `seal` has the checksum of its row. A statement that writes such rows ends in `RETURNING *`, and
+//! The column `seal` contains the checksum of its row. A statement that writes such rows ends in `RETURNING *`, and
 //! [`Statement::seal`] stores their checksums. Each row with this column is verified where rows are read, in
 //! [`Statement::all`] and [`Statement::optional`]. A statement that changes only some columns must read the row first,
 //! because the new checksum also covers the other columns.
@@ -17,8 +17,8 @@ use crate::sql::{Row, Statement, sql};
 const SEAL: &str = "seal";
 /// The key of a row, which is not known before it is written.
 const KEY: &str = "number";
-/// Columns whose numbers are added to the checksum, each with a weight, so that a statement can change the number and
-/// the checksum together: every append changes them. The statements contain the weights.
+/// Columns whose numbers are multiplied by a weight and added to the checksum, so that a statement can change a number
+/// and the checksum together. Every append changes these columns. The statements contain the weights.
 const WEIGHTS: [(&str, i64); 3] =
     [("last_seq", 1_000_003), ("indexed_seq", 1_048_573), ("updated_at", 1)];
 /// Number of bits of the hash that are not used, so that no sum exceeds SQLite's integers. For larger numbers, SQLite

@@ -143,8 +143,8 @@ pub(crate) async fn add_pages(
     sql(ADD_PAGES).bind(segment).bind(bytes).bind(rows).run(db).await.map(drop)
 }
 
-/// Reads the body of a page from a row with `segment`, `first`, `body` and `page_seal`. The checksum has another name here,
-/// because these rows may have columns of other tables, which it does not cover.
+/// Reads the body of a page from a row with `segment`, `first`, `body` and `page_seal`. The checksum has another name
+/// here, because these rows may have columns of other tables, which the checksum does not cover.
 pub(crate) fn read_page(row: &Row) -> StoreResult<Vec<u8>> {
     let body: Vec<u8> = row.get("body")?;
     if let Some(stored) = row.get::<Option<i64>>("page_seal")?

@@ -70,8 +70,8 @@ impl SqliteStore {
         Self { writer, readers, path, tidying: Arc::default(), damage: Arc::default() }
     }
 
-    /// Returns why nothing can be written: the last write that failed because of the disk. Only [`probe`](Self::probe)
-    /// clears it, because a small write may succeed on a disk that is full.
+    /// Returns why nothing can be written: the error of the last write that failed because of the disk. Only
+    /// [`probe`](Self::probe) clears it, because a small write may succeed on a disk that is full.
     pub fn fault(&self) -> Option<StoreError> {
         self.writer.fault.borrow().clone()
     }
@@ -92,7 +92,7 @@ impl SqliteStore {
         probed
     }
 
-    /// Records that the directory of the database cannot be written.
+    /// Records that the directory of the database cannot be written to.
     pub fn note_fault(&self, fault: StoreError) {
         self.writer.fault.send_replace(Some(fault));
     }
@@ -104,7 +104,7 @@ impl SqliteStore {
     }
 
     /// Marks the file, so that the next start recovers it. Must be called only for faults that a recovery removes. If
-    /// the mark could not be written, the next fault writes it.
+    /// the mark could not be written, the next fault tries again.
     pub(crate) fn note_damage(&self, fault: &str) {
         if self.damage.set(fault.to_owned()).is_ok() {
             tracing::error!(

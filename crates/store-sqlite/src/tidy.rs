@@ -15,7 +15,7 @@ use crate::segments::{self, SEARCHED, Segment, WRITING};
 use crate::sql::sql;
 use crate::store::SqliteStore;
 
-/// Pages written or removed in one transaction: a few milliseconds for the writer.
+/// Number of pages that are written or removed in one transaction. This takes the writer a few milliseconds.
 const STEP: usize = 96;
 
 const PAGES: &str = "

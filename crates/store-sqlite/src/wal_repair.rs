@@ -2,9 +2,9 @@
 //!
 //! The checksum of a frame is a sum in which each word counts with a coefficient of its own: a change of `d` at a word
 //! changes the two halves by `a*d` and `b*d`, modulo 2^32. So the difference between the stored and the computed
-//! checksum shows whether one byte changed, and usually which one: a change in the highest bits of a word has the same
-//! effect in several words. The probability that a frame with other damage seems to differ in only one byte is about
-//! 2^-44: four thousand bytes with 255 other values each, and 64 bits that must agree.
+//! checksum shows whether one byte changed, and usually which one. It is ambiguous if a change in the highest bits of a
+//! word has the same effect in several words. The probability that a frame with other damage seems to differ in only
+//! one byte is about 2^-44: four thousand bytes with 255 other values each, and 64 bits that must agree.
 
 use std::iter::once;
 

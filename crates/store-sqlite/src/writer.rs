@@ -50,7 +50,7 @@ pub(crate) struct DatabaseFile {
     pub(crate) options: Options,
 }
 
-/// A handle to the writer. Clones share it.
+/// A handle to the writer. Clones share the writer.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     requests: mpsc::Sender<WriteRequest>,
@@ -194,7 +194,7 @@ async fn reopen_aside(
     tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?
 }
 
-/// Opens the database for writing, while nobody reads: SQLite shares state between the connections of a process.
+/// Opens the database for writing, while nobody is reading: SQLite shares state between the connections of a process.
 async fn reopen(
     DatabaseFile { path, options }: &DatabaseFile,
     readers: Readers,

@@ -1,4 +1,4 @@
-//! Splits a question into words, each with the information that it carries.
+//! Splits a question into words, each with the amount of information that it carries.
 
 use bethink_api::TopicField;
 
@@ -19,7 +19,8 @@ pub(crate) struct QuestionWord {
     pub(crate) asked: String,
     /// The word as spelled in the question.
     pub(crate) written: String,
-    /// Terms of the catalog that match the word, and how well they match, up to 1. Empty if the word occurs nowhere.
+    /// Terms of the catalog that match the word, and how well each one matches (at most 1). Empty if the word occurs
+    /// nowhere.
     pub(crate) terms: Vec<(u32, f32)>,
     /// How much information the word carries, from 0 (none) to 1 (a specific word that very few topics contain).
     pub(crate) information: f32,
@@ -30,9 +31,10 @@ pub(crate) struct QuestionWord {
 /// How much the words of a question count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Words that people use about any subject count little or nothing: the question may be about no topic.
+    /// Words that people use about any subject count little or nothing, because the question may not be about any
+    /// topic.
     Doubtful,
-    /// The rarer a word is in the directory, the more it counts: the question is about some topic.
+    /// The rarer a word is in the directory, the more it counts, because the question is about one of the topics.
     Trusting,
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn words(catalog: &Catalog, question: &str, reading: Reading) -> Vec<
     words
 }
 
-/// Joins neighboring words: `roll back` may be written `rollback`.
+/// Joins neighboring words, because a topic may contain `rollback` where the question says `roll back`.
 fn joined(text: &str) -> Vec<String> {
     let mut before = String::new();
     let mut joined = Vec::new();
@@ -147,7 +149,8 @@ fn in_catalog(catalog: &Catalog, number: u32, general: f32) -> f32 {
     if general == HABITUAL && !is_subject() { COMMON } else { general }
 }
 
-/// Returns how much information a term's occurrence in a topic carries: 0 if all topics contain it, 1 if none does.
+/// Returns how much information a term's occurrence in a topic carries: 0 if all topics contain the term, 1 if none
+/// does.
 pub(crate) fn rarity(catalog: &Catalog, number: u32) -> f32 {
     let all = catalog.len() as f32 + IMAGINED_TOPICS + 1.0;
     let holding = catalog.postings[number as usize].len() as f32 + 1.0;

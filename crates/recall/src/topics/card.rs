@@ -14,7 +14,7 @@ const PASSAGES: usize = 15;
 const PASSAGE_BYTES: usize = 280;
 /// Maximum length of bold text that counts as a title, in bytes. Longer text is an emphasized sentence.
 const TITLE_BYTES: usize = 60;
-/// Maximum number of bytes of a topic's title, description or body that are indexed, from the beginning of each.
+/// A topic's title, description and body are each indexed up to this many bytes.
 const MOST_TEXT_BYTES: usize = 64 * 1024;
 
 /// All parts of a topic.
@@ -36,7 +36,7 @@ fn bit(field: TopicField) -> u8 {
 pub struct Card<'a> {
     /// The file's name without `.md`.
     pub name: &'a str,
-    /// The name in the front matter, or empty.
+    /// The name in the front matter; empty if there is none.
     pub title: &'a str,
     pub description: &'a str,
     /// Questions that the topic answers, worded differently from the topic itself.
@@ -89,7 +89,7 @@ pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
     terms
 }
 
-/// Removes a type prefix, which people use for sorting: `feedback_tests`.
+/// Removes a type prefix, such as `feedback_` in `feedback_tests`. People use such prefixes for sorting.
 pub(super) fn without_kind(name: &str) -> &str {
     let kinds = MemoryKind::ALL.map(MemoryKind::as_str);
     let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind));

@@ -31,7 +31,7 @@ pub(crate) struct CatalogTopic {
     pub(crate) is_gone: bool,
 }
 
-/// The terms of all topics of a project, in memory.
+/// The terms of all topics of a project, held in RAM.
 #[derive(Debug, Default)]
 pub struct Catalog {
     ids: HashMap<TopicId, u32>,
@@ -39,7 +39,7 @@ pub struct Catalog {
     terms: HashMap<Box<str>, u32>,
     /// Postings of each term, indexed by the term's number and sorted by slot.
     pub(crate) postings: Vec<Vec<TopicPosting>>,
-    /// Information that each term carries in any directory, indexed by the term's number.
+    /// Amount of information that each term carries whatever the directory, indexed by the term's number.
     general: Vec<f32>,
     /// Terms in alphabetical order with their numbers, for finding terms that are similar to an unknown word.
     vocabulary: Vec<(Box<str>, u32)>,
@@ -76,7 +76,7 @@ impl Catalog {
     }
 
     /// Drops removed topics and updates the vocabulary, in one pass over all postings for a whole batch of changes.
-    /// Until then, words of removed topics count as more common than they are.
+    /// Until this is called, words of removed topics count as more common than they are.
     pub fn settle(&mut self) {
         if self.gone > 0 {
             self.sweep();

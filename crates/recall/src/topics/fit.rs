@@ -1,4 +1,4 @@
-//! Scores how well a topic fits a question, by the places where the words occur.
+//! Scores how well a topic fits a question, based on where in the topic the question's words occur.
 
 use bethink_api::TopicField;
 
@@ -14,11 +14,11 @@ use super::weights::{
 pub(crate) struct TopicFit {
     /// Share of the question's information that the topic covers.
     pub(crate) covered: f32,
-    /// Share of the question's information in the topic's best passage.
+    /// Share of the question's information that the topic's best passage covers.
     pub(crate) together: f32,
     /// Like `together`, but without the most informative word of that passage.
     pub(crate) joint: f32,
-    /// Share of the question's information in the topic's name and description.
+    /// Share of the question's information that the topic's name and description cover.
     pub(crate) header: f32,
     /// Share of the topic's name that occurs in the question.
     pub(crate) named: f32,
@@ -38,7 +38,7 @@ impl TopicFit {
         score.min(1.0)
     }
 
-    /// Returns how near the topic is to a question that must be answered. The result is only used to order topics.
+    /// Returns how closely the topic matches an explicit question. The result is only used to order topics.
     pub(crate) fn nearness(&self) -> f32 {
         NEAR_COVERED * self.covered + NEAR_TOGETHER * self.together + NEAR_HEADER * self.header
     }
@@ -48,7 +48,7 @@ impl TopicFit {
     }
 }
 
-/// Returns the probability that a topic is about a word, by the places where the word occurs.
+/// Returns the probability that a topic is about a word, based on where in the topic the word occurs.
 pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     let relative = 1.0 - LENGTH_SHARE + LENGTH_SHARE * length as f32 / PLAIN_LENGTH;
     let mentions = f32::from(posting.mark.mentions);

@@ -7,14 +7,14 @@ use super::catalog::Catalog;
 use super::words::WORDS;
 use crate::stem::stem;
 
-/// How well a word matches an abbreviation or another spelling of it.
+/// How well a word matches its abbreviation or another spelling of it.
 pub(crate) const SHORT: f32 = 0.95;
-/// How well a word matches one with nearly the same meaning.
+/// How well a word matches another word with nearly the same meaning.
 pub(crate) const NEAR: f32 = 0.6;
-/// How well a word matches one with a wrong letter, or with an ending that the rules do not strip.
+/// How well a word matches the same word with a wrong letter, or with an ending that the stemming rules do not strip.
 pub(crate) const MISSPELT: f32 = 0.7;
 
-/// Number of leading letters that related words must share, and the maximum difference between their lengths.
+/// Related words must share this many leading letters, and their lengths may differ by at most this many.
 const FAMILY_LETTERS: usize = 5;
 const FAMILY_SPREAD: usize = 4;
 /// Minimum length of a word that may be misspelled: shorter ones have too many neighbors that differ in one letter.
@@ -44,7 +44,7 @@ static KIN: LazyLock<HashMap<String, Vec<(String, f32)>>> = LazyLock::new(|| {
     table
 });
 
-/// Returns terms of a catalog that an unknown word may mean.
+/// Returns the terms in a catalog that an unknown word may stand for.
 pub(crate) fn neighbours(catalog: &Catalog, term: &str) -> Vec<u32> {
     if !term.bytes().all(|byte| byte.is_ascii_lowercase()) || term.len() < MISSPELT_LETTERS {
         return Vec::new();

@@ -15,7 +15,7 @@ use super::weights::{ALIKE, ANSWERED, BESIDE_BEST, CLOSE_LOOK, NEAR_MEANING, WID
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CatalogQuery<'a> {
     pub question: &'a str,
-    /// Names of recently used tools. Topics that only explain their usage are left out.
+    /// Names of recently used tools. Topics that only explain how to use these tools are left out.
     pub recent_tools: &'a [String],
     pub exclude: &'a [TopicId],
     pub limit: usize,
@@ -56,9 +56,9 @@ pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
 }
 
 /// Returns the topics that are nearest to an explicit question: first those that [`select`] would pick, then the
-/// others, each best first. `alike` is how similar topics are in meaning, where that is known. This similarity affects
-/// the order and adds topics that use other words, but it never makes a pick sure. The result is empty only if no topic
-/// shares a word with the question or is similar to it.
+/// others, each best first. `alike` states how similar in meaning the topics are to the question, where that is known.
+/// This similarity affects the order and adds topics that use other words, but it never marks a pick as sure. The
+/// result is empty only if no topic shares a word with the question or is similar to it.
 pub fn nearest(catalog: &Catalog, ask: &CatalogQuery<'_>, alike: &[(TopicId, f32)]) -> Vec<Pick> {
     let words = words(catalog, ask.question, Reading::Trusting);
     let alike = Alike::new(catalog, alike);
@@ -103,8 +103,8 @@ pub fn is_answered(picks: &[Pick]) -> bool {
 /// How similar topics are to a question in meaning.
 #[derive(Debug, Default)]
 struct Alike {
-    /// By slot, how far the topic's similarity exceeds the mean of all topics or [`ALIKE`], whichever is lower. Empty
-    /// if no topic is similar enough.
+    /// For each slot, how far the topic's similarity exceeds the mean of all topics or [`ALIKE`], whichever is lower.
+    /// Empty if no topic is similar enough.
     above: HashMap<u32, f32>,
     /// The slots of all topics that are similar enough, the most similar first.
     most: Vec<u32>,
@@ -200,7 +200,8 @@ fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
 /// Returns the topics that cover the most of the question, best first, at most [`WIDE_LOOK`].
 ///
 /// The most informative words are looked up first. Once a topic that matches only the remaining words could no longer
-/// be picked, no more topics are added: the long lists of common words only add to the scores of those already found.
+/// be picked, no more topics are added: the remaining words are common and have long lists, and only add to the scores
+/// of topics that were already found.
 fn candidates(
     catalog: &Catalog,
     words: &[QuestionWord],

@@ -6,7 +6,7 @@ use super::words::WORDS;
 /// Maximum number of bytes of a manual's name and description that are kept.
 const MOST_BYTES: usize = 400;
 
-/// Returns name and description, in lower case, of a topic that only explains how something is used.
+/// Returns the name and the description, in lower case, of a topic that only explains how something is used.
 pub(super) fn manual(card: &Card<'_>, body: &str) -> Option<Box<str>> {
     let name = card.name.replace(['-', '_', '/'], " ");
     let head = format!(" {name} {} {} ", card.title, card.description).to_lowercase();
@@ -41,7 +41,7 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Spells a tool's name as people do: `WebFetch` in one word, or in several.
+/// Splits a tool's name into words as people write it: `WebFetch` as one word, or as several.
 fn spelt(tool: &str) -> [Vec<String>; 2] {
     let mut apart = String::new();
     for c in tool.chars() {

@@ -1,9 +1,10 @@
-//! Constants of the ranking, with their reasons.
+//! The constants of the ranking, and the reasons for their values.
 //!
-//! The constants are few, round numbers. They were validated with other questions, on directories of different kinds.
+//! There are few constants, and they are round numbers. They were validated with other questions, on directories of
+//! different kinds.
 
-/// Probabilities that a topic is about a word in its name, its description and its other parts. People choose names and
-/// descriptions so that the topic is found; a body mentions many things in passing.
+/// Probabilities that a topic is about a word that occurs in its name, in its description, or in another part. People
+/// choose names and descriptions so that the topic is found; a body mentions many things in passing.
 pub const NAME: f32 = 0.75;
 pub const DESCRIPTION: f32 = 0.7;
 /// Probability for a word in a topic's questions, which are written so that other words find the topic, too. It is
@@ -11,12 +12,12 @@ pub const DESCRIPTION: f32 = 0.7;
 /// first.
 pub const QUESTION: f32 = 0.6;
 pub const HEADING: f32 = 0.45;
-/// Probability for a name from code in the body, which is not mentioned by chance.
+/// Probability for a name from code that occurs in the body. Such a name is not mentioned by chance.
 pub const IDENTIFIER: f32 = 0.35;
 /// Maximum probability for a word in the body, if it is repeated often.
 pub const BODY: f32 = 0.6;
 
-/// Number of mentions in an average body that give half of [`BODY`].
+/// Number of mentions that give half of [`BODY`], in a body of average length.
 pub const HALF_MENTIONS: f32 = 1.0;
 /// The share of [`HALF_MENTIONS`] that grows with the length of the body: a word that occurs once in three sentences is
 /// their subject, but a word that occurs once in ten pages is not.
@@ -24,25 +25,25 @@ pub const LENGTH_SHARE: f32 = 0.75;
 /// Number of terms in an average body.
 pub const PLAIN_LENGTH: f32 = 150.0;
 
-/// Number of imaginary topics that are added to the directory. In a directory of two topics, the number of topics with
-/// a word says little; in one of thousands, the imaginary topics make no difference.
+/// Number of imaginary topics that are added to the directory. If a directory has two topics, the number of topics that
+/// contain a word says little; if it has thousands, the imaginary topics make no difference.
 pub const IMAGINED_TOPICS: f32 = 30.0;
 
-/// Information of a word that is common at work ("fix", "file"), compared with a specific one.
+/// Information carried by a word that is common at work ("fix", "file"). A specific word carries 1.
 pub const COMMON: f32 = 0.35;
-/// Information of a word that people often have rules about ("commit", "test").
+/// Information carried by a word that people often have rules about ("commit", "test").
 pub const HABITUAL: f32 = 0.6;
-/// Information of a number.
+/// Information carried by a number.
 pub const NUMBER: f32 = 0.4;
-/// Information of a word that occurs in no topic. Such a word may be the subject of the question, or just part of a
-/// phrase.
+/// Information carried by a word that occurs in no topic. Such a word may be the subject of the question, or just part
+/// of a phrase.
 pub const UNKNOWN: f32 = 0.7;
 
-/// Share of its information that a part of a compound name keeps if no topic contains the whole name: `filesTouched` is
-/// not the same as the files that a topic mentions.
+/// If no topic contains a compound name, each part of the name keeps only this share of its information: a topic that
+/// mentions files is not about `filesTouched`.
 pub const PART: f32 = 0.5;
-/// How well related words match an explicit question, if the word itself occurs: topics with the word itself come
-/// first.
+/// How well related words match an explicit question if the word itself also occurs. Topics with the word itself thus
+/// come first.
 pub const BESIDE_EXACT: f32 = 0.5;
 
 /// Number of a question's words that count in full. The information of each further word is divided by its rank,
@@ -50,7 +51,7 @@ pub const BESIDE_EXACT: f32 = 0.5;
 pub const FULL_WORDS: usize = 5;
 /// Maximum number of a question's words that are looked up.
 pub const MOST_WORDS: usize = 32;
-/// Number of bytes of a question that are read from its beginning and its end: pasted text is usually in between.
+/// Number of bytes that are read from the beginning and from the end of a question. Pasted text is usually in between.
 pub const HEAD_BYTES: usize = 1_500;
 pub const TAIL_BYTES: usize = 700;
 
@@ -58,7 +59,8 @@ pub const TAIL_BYTES: usize = 700;
 pub const COVERED: f32 = 0.25;
 /// Weight in the score: how much of the question is in one passage, because related words occur together.
 pub const TOGETHER: f32 = 0.25;
-/// Weight in the score: how much is in that passage besides its most informative word, which may be a coincidence.
+/// Weight in the score: how much of the question is in that passage, not counting its most informative word, which may
+/// be there by coincidence.
 pub const JOINT: f32 = 0.2;
 /// Weight in the score: how much of the topic's name occurs in the question.
 pub const NAMED: f32 = 0.1;
@@ -66,8 +68,8 @@ pub const NAMED: f32 = 0.1;
 pub const EVIDENT: f32 = 0.3;
 pub const FULL_EVIDENCE: f32 = 1.5;
 
-/// Minimum score of a topic that is picked. With a minimum of 0.32, a third of the topics that were shown for real
-/// prompts of other projects had been found by a single word.
+/// Minimum score that a topic needs to be picked. With a minimum of 0.32, a third of the topics that were shown for
+/// real prompts from other projects had been found by a single word.
 pub const FITS: f32 = 0.45;
 /// Minimum information that a topic must cover, because a question made of common words would otherwise fit every
 /// topic.
@@ -76,7 +78,7 @@ pub const EVIDENCE: f32 = 0.25;
 pub const BESIDE_BEST: f32 = 0.5;
 
 /// Weights that order topics for an explicit question: how much of the question the topic is about, how much of it is
-/// in one passage, and how much in the name and description, because people write those so that the topic is found.
+/// in one passage, and how much of it is in the name and description. People write those so that the topic is found.
 pub const NEAR_COVERED: f32 = 0.5;
 pub const NEAR_TOGETHER: f32 = 0.1;
 pub const NEAR_HEADER: f32 = 0.4;

@@ -1,4 +1,4 @@
-//! The word lists of `words.toml`, and the information of words that people use in any context.
+//! The word lists of `words.toml`, and how informative a word is outside any directory.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -32,7 +32,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Returns whether a value consists of words in one case and separators: `sk-proj-some-long-title`.
+/// Returns whether a value consists of separators and of words that are all in one case: `sk-proj-some-long-title`.
 pub(super) fn is_words(value: &str) -> bool {
     let letters = || value.bytes().filter(u8::is_ascii_alphabetic);
     let one_case = letters().all(|byte| byte.is_ascii_lowercase())

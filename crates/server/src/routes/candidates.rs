@@ -12,7 +12,7 @@ use crate::openapi::Key;
 use crate::path::Id;
 use crate::query::Asked;
 
-/// List candidates that wait for a decision, newest first.
+/// List candidates that are waiting for a decision, newest first.
 #[utoipa::path(
     get, path = "/v1/candidates", tag = "memories", operation_id = "candidate_list",
     params(api::CandidateQuery),

@@ -1,4 +1,4 @@
-//! Server-sent events of one session, or of all.
+//! Server-sent events of one session, or of all sessions.
 
 use std::time::Duration;
 

@@ -78,7 +78,7 @@ pub(crate) async fn export(
     Ok(([(CONTENT_TYPE, JSONL)], Body::from_stream(lines)).into_response())
 }
 
-/// Breaks the connection at the first error, so that no client mistakes a partial file for a complete one.
+/// Aborts the connection at the first error, so that no client mistakes a partial file for a complete one.
 fn lines(export: Export) -> impl Stream<Item = Result<Bytes, ServiceError>> {
     stream::unfold(Some(export), |export| async move {
         let mut export = export?;

@@ -24,7 +24,7 @@ pub(crate) async fn get(
 }
 
 /// Allow a project to load an instruction file that is outside the project or looks like a secret. Only people should
-/// do this; files of the project cannot.
+/// do this; a project's own files cannot.
 #[utoipa::path(
     post, path = "/v1/instructions/approve", tag = "instructions", operation_id = "instruction_approve",
     params(Key),

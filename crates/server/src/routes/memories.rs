@@ -74,7 +74,7 @@ pub(crate) async fn search(
 }
 
 /// Import an export of claude-mem or mem0, entry by entry. Entries that say the same as an existing topic, and those
-/// with a secret, are skipped.
+/// that contain a secret, are skipped.
 #[utoipa::path(
     post, path = "/v1/memories/import", tag = "memories", operation_id = "memory_import",
     params(Key),
@@ -215,7 +215,7 @@ fn headers(etag: &str) -> HeaderMap {
     headers
 }
 
-/// What the file must contain before the write.
+/// Returns what the file must contain before the write.
 fn expected(headers: &HeaderMap) -> Result<Expected, HttpFailure> {
     let text =
         |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());

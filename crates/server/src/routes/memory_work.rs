@@ -23,8 +23,8 @@ pub(crate) async fn recall(State(app): State<ServerState>, sent: Sent) -> Reply 
     HttpAnswer::ok(&app.daemon.memories.recall(sent.json()?).await?)
 }
 
-/// Check recall with the project's own data: list topics that their own words do not find, and topics that are recalled
-/// too often. This changes nothing.
+/// Check recall with the project's own data: list topics that are not found by their own words, and topics that are
+/// recalled too often. This changes nothing.
 #[utoipa::path(
     post, path = "/v1/recall/check", tag = "memories", operation_id = "recall_check",
     request_body = api::RecallCheckRequest,

@@ -68,7 +68,7 @@ pub(crate) async fn list(
     HttpAnswer::ok(&app.daemon.sessions.messages(id, after, before, asked.limit).await?)
 }
 
-/// Get an outline of the history: for each message, who wrote it, which tools it calls, what failed, but not its text.
+/// Get an outline of the history: for each message, its author, its tool calls and what failed, but not its text.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/outline", tag = "messages", operation_id = "message_outline",
     params(("id" = uuid::Uuid, Path), api::OutlineQuery),

@@ -8,7 +8,7 @@ use crate::app::ServerState;
 use crate::change::Change;
 use crate::openapi::Key;
 
-/// Get whether recording is paused, and which paths are excluded.
+/// Check whether recording is paused, and which paths are excluded.
 #[utoipa::path(
     get, path = "/v1/recording", tag = "daemon", operation_id = "recording_get",
     responses((status = 200, body = api::RecordingStatus))

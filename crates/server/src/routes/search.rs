@@ -1,4 +1,4 @@
-//! Search in the history of a session or a project.
+//! Searches the history of a session or a project.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -24,7 +24,7 @@ pub(crate) async fn session(
     HttpAnswer::ok(&app.daemon.search.search(id, &query).await?)
 }
 
-/// Search the history of all sessions, or of those of one project.
+/// Search the history of all sessions, or of one project's sessions.
 #[utoipa::path(
     get, path = "/v1/search", tag = "search", operation_id = "project_search",
     params(

@@ -59,7 +59,7 @@ pub(crate) async fn put_todos(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.sessions.put_todos(id, todos).await }).await
 }
 
-/// Get the state of one kind.
+/// Get one kind of state.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_get",
     params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path)),

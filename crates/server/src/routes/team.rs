@@ -78,7 +78,7 @@ pub(crate) async fn share(change: Change) -> Reply {
     change.done_as(StatusCode::CREATED, work).await
 }
 
-/// List proposals that wait for a person, newest first.
+/// List proposals that are waiting for a person, newest first.
 #[utoipa::path(
     get, path = "/v1/proposals", tag = "team", operation_id = "proposal_list",
     params(api::ProposalQuery),

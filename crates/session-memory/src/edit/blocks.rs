@@ -17,8 +17,8 @@ fn block(text: &str) -> Option<(&str, &str)> {
     Some((old, new))
 }
 
-/// Returns the text before and after these two tags. Only both together end a text, so the text may contain one of
-/// them.
+/// Returns the text before and after these two tags. Only the two tags together end a text, so the text may contain
+/// either one alone.
 fn until<'a>(text: &'a str, [first, second]: [&str; 2]) -> Option<(&'a str, &'a str)> {
     text.match_indices(first).find_map(|(at, _)| {
         let after = text[at + first.len()..].trim_start().strip_prefix(second)?;

@@ -24,7 +24,7 @@ const DONE: usize = 12;
 const STEP_BYTES: usize = 180;
 const RESULT_BYTES: usize = 420;
 const COMMANDS: usize = 24;
-/// Number of leading words in which two commands of the same kind agree.
+/// Two commands that share this many leading words are of the same kind.
 const COMMAND_WORDS: usize = 3;
 
 /// Returns rows about the current work and what comes next.

@@ -105,7 +105,7 @@ impl Overlay {
         }
     }
 
-    /// Returns the tokens of a person's lines, in each section and outside all sections.
+    /// Returns the number of tokens in a person's lines, for each section and outside all sections.
     pub(super) fn sizes(&self, template: &Template) -> (Vec<u64>, u64) {
         let cost = |line: &String| u64::from(text_tokens(line)) + 1;
         let size = |lines: &[String]| lines.iter().map(cost).sum::<u64>();

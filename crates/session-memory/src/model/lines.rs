@@ -2,7 +2,7 @@
 
 use bethink_transcript::text::{closed_fences, fence, heading_level, shorten};
 
-/// Maximum size of a line, in bytes: a longer one is pasted text.
+/// Maximum size of a line, in bytes: a longer one is probably pasted text.
 const MAX_LINE_BYTES: usize = 2_000;
 /// Markdown's indentation for code without a fence.
 const CODE_INDENT: &str = "    ";

@@ -1,9 +1,10 @@
-//! Files that a compaction reads from disk again: recently used files and the plan. What is not on this machine, such as a
-//! file in a container, is taken from the result that last showed it.
+//! Files that a compaction reads from disk again: recently used files and the plan. The text of a file that is not on
+//! this machine, such as one in a container, is taken from the tool result that last showed it.
 //!
 //! Files in the project may be read. Outside the project, only files that the session has read or written, files that a
 //! client set, and the plan may be read. A file outside the project must be a regular file that this user owns, and no
-//! part of its path may be a symbolic link or hidden, except for Claude Code's plans. Any other file is only named.
+//! part of its path may be a symbolic link or hidden, except for Claude Code's plans. Of any other file, only the name
+//! is mentioned.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
@@ -203,7 +204,7 @@ enum FileOnDisk {
     NotRead,
     /// Does not exist, or has no text.
     Gone,
-    /// The project does not exist here: the session works in a container or on another machine.
+    /// The project does not exist here: the session is running in a container or on another machine.
     NotOnThisMachine,
 }
 
@@ -244,8 +245,8 @@ impl ReadablePlaces {
     }
 
     /// Whether the project does not exist on this machine. For a file outside the project, whether the two topmost
-    /// directories of its path, such as `/workspace/tidepool`, do not exist: a directory that was deleted on this
-    /// machine is usually deeper.
+    /// directories of its path, such as `/workspace/tidepool`, do not exist. A directory that was deleted on this
+    /// machine is usually deeper than these.
     fn is_of_another_machine(&self, path: &Path) -> bool {
         let highest: PathBuf = path.components().take(3).collect();
         let place = if path.starts_with(&self.project) { &self.project } else { &highest };

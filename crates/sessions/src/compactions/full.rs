@@ -37,7 +37,7 @@ fn default_summary_tokens(loaded: &LoadedSession) -> u64 {
 
 impl SessionService {
     /// Makes the request for a summary; returns `None` if the compaction request, the settings or earlier failures rule
-    /// it out.
+    /// out a summary by a model.
     pub(crate) async fn full_request(
         &self,
         loaded: &LoadedSession,

@@ -272,15 +272,15 @@ impl SessionService {
     }
 }
 
-/// Returns the compaction that was made since the prompt requested this one, if there is one.
+/// Returns the compaction that was made after the prompt requested the current one, if there was one.
 fn overtaken(loaded: &LoadedSession, request: &CompactionRequest) -> Option<CompactionRecord> {
     let now = loaded.state.decisions.boundary.as_ref().map(|boundary| &boundary.id);
     let same = request.trigger != Trigger::Auto || now == request.seen.as_ref();
     loaded.last_compaction.clone().filter(|_| !same)
 }
 
-/// Returns the session's thresholds, or those of the smaller window that the provider reported. If it reported no
-/// limit, the window must be smaller than the refused prompt of `counted` tokens.
+/// Returns the session's thresholds, or those of the smaller window that the provider reported. If the provider
+/// reported no limit, the window must be smaller than the refused prompt of `counted` tokens.
 fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thresholds {
     let reported = refused.map(|refused| {
         refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))

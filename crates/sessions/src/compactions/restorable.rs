@@ -1,4 +1,4 @@
-//! Content that a compaction can restore. Content of each kind is what a client set, or else what the history shows.
+//! Content that a compaction can restore. For each kind, it is what a client set, or else what the history shows.
 
 use bethink_api::{self as api, RestoredKind};
 use bethink_compactor::{Restorable, RestorableText};

@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List candidates that wait for a decision, newest first. */
+        /** List candidates that are waiting for a decision, newest first. */
         get: operations["candidate_list"];
         put?: never;
         post?: never;
@@ -259,7 +259,7 @@ export interface paths {
         put?: never;
         /**
          * Allow a project to load an instruction file that is outside the project or looks like a secret. Only people should
-         *     do this; files of the project cannot.
+         *     do this; a project's own files cannot.
          */
         post: operations["instruction_approve"];
         delete?: never;
@@ -365,7 +365,7 @@ export interface paths {
         put?: never;
         /**
          * Import an export of claude-mem or mem0, entry by entry. Entries that say the same as an existing topic, and those
-         *     with a secret, are skipped.
+         *     that contain a secret, are skipped.
          */
         post: operations["memory_import"];
         delete?: never;
@@ -596,7 +596,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List proposals that wait for a person, newest first. */
+        /** List proposals that are waiting for a person, newest first. */
         get: operations["proposal_list"];
         put?: never;
         /** Propose a topic for the team memory. It is added when a person approves it. */
@@ -668,8 +668,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check recall with the project's own data: list topics that their own words do not find, and topics that are recalled
-         *     too often. This changes nothing.
+         * Check recall with the project's own data: list topics that are not found by their own words, and topics that are
+         *     recalled too often. This changes nothing.
          */
         post: operations["recall_check"];
         delete?: never;
@@ -685,7 +685,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get whether recording is paused, and which paths are excluded. */
+        /** Check whether recording is paused, and which paths are excluded. */
         get: operations["recording_get"];
         put?: never;
         post?: never;
@@ -736,7 +736,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Search the history of all sessions, or of those of one project. */
+        /** Search the history of all sessions, or of one project's sessions. */
         get: operations["project_search"];
         put?: never;
         post?: never;
@@ -1124,7 +1124,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an outline of the history: for each message, who wrote it, which tools it calls, what failed, but not its text. */
+        /** Get an outline of the history: for each message, its author, its tool calls and what failed, but not its text. */
         get: operations["message_outline"];
         put?: never;
         post?: never;
@@ -1195,7 +1195,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the state of one kind. */
+        /** Get one kind of state. */
         get: operations["state_get"];
         /** Replace one kind of state. The body's schema is named after the kind; for `hooks`, it is `Instructions`. */
         put: operations["state_put"];
