@@ -31,7 +31,7 @@ pub struct ReplayPlan {
     pub title: String,
     pub window: u64,
     pub max_output: u64,
-    /// Number of turns per prompt request: only one prompt in this many is requested.
+    /// Number of turns per prompt request: the prompts of the turns in between are not requested.
     pub every: u64,
 }
 

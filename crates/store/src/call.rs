@@ -10,8 +10,8 @@ pub trait LedgerStore {
     fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>>;
 }
 
-/// Maximum value of a figure of one call, such as its number of tokens. A larger value is the provider's mistake. It is
-/// capped, so that the sum of millions of calls does not overflow.
+/// Maximum value of any figure of a call, such as its number of tokens. A larger value is the provider's mistake, and
+/// is capped, so that the sum of millions of calls does not overflow.
 pub const MOST_OF_A_CALL: u64 = 1 << 40;
 
 /// One model call, answered or not.
@@ -26,12 +26,12 @@ pub struct ModelCall {
     pub model: String,
     pub started_at: UnixMicros,
     pub millis: u64,
-    /// Tokens that were not cached.
+    /// Number of prompt tokens that were not cached.
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
-    /// Millionths of a US dollar; `None` if the model has no known price.
+    /// Cost in millionths of a US dollar; `None` if the model has no known price.
     pub cost: Option<u64>,
     /// `ok`, or the class of the error.
     pub outcome: String,
@@ -61,7 +61,7 @@ pub struct UsageSum {
     pub cache_write: u64,
     /// Cost of the calls that have a price.
     pub cost: u64,
-    /// Calls that used tokens but have no price.
+    /// Number of calls that used tokens but have no price.
     pub unpriced: u64,
     /// When the newest of these calls began.
     pub last_at: UnixMicros,

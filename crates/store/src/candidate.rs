@@ -27,7 +27,7 @@ pub const DECIDED_CANDIDATES: usize = 1_000;
 pub struct ExtractedCandidates {
     /// New candidates. One that already exists is not changed.
     pub new: Vec<StoredCandidate>,
-    /// Waiting candidates that this extraction decided, as with [`CandidateStore::update_candidates`].
+    /// Waiting candidates that this extraction decided on; see [`CandidateStore::update_candidates`].
     pub decided: Vec<StoredCandidate>,
     /// Waiting candidates that are replaced by better ones from the same session.
     pub replaced: Vec<Uuid>,

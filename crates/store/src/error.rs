@@ -33,7 +33,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Classifies an error of a file by what a person can do about it.
+    /// Classifies a file error by what a person can do about it.
     pub fn of_file(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,

@@ -5,10 +5,9 @@ use crate::session::NewSession;
 
 /// Finds the session for a client's id or a request.
 pub trait GatewayStore {
-    /// Returns the session for a client's own id; `None` after that session was deleted.
+    /// Returns the session for a client's own id; `None` if that session has been deleted.
     fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>>;
-    /// Returns the client and its own id that [`put_client_session`](Self::put_client_session) stored last for a
-    /// session.
+    /// Returns what [`put_client_session`](Self::put_client_session) stored last for a session.
     fn client_of(&self, session: SessionId) -> StoreFuture<'_, Option<ClientSession>>;
     /// Stores the session for a client's own id, in place of the previous one.
     fn put_client_session(&self, known: ClientSession) -> StoreFuture<'_, ()>;
@@ -29,7 +28,7 @@ pub trait GatewayStore {
     /// shortest first. Sessions without later messages come first, then the newest sessions; their number is limited.
     fn relatives(&self, scope: u64, marks: Vec<u128>) -> StoreFuture<'_, Vec<Relative>>;
 
-    /// Returns scope and mark of every session's first message.
+    /// Returns the scope and the mark of every session's first message.
     fn beginnings(&self) -> StoreFuture<'_, Vec<(u64, u128)>>;
 }
 
@@ -56,7 +55,7 @@ pub struct Relative {
 /// The session id of a client that does not know bethink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSession {
-    /// The client's name, such as `claude-code`: two clients may use the same id.
+    /// The client's name, such as `claude-code`. It is needed because two clients may use the same id.
     pub client: String,
     pub key: String,
     pub session: SessionId,

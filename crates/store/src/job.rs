@@ -12,7 +12,7 @@ pub trait JobStore {
     /// Leases the oldest job that is queued or whose lease expired before `now`. Takes a background job only if
     /// requested, and only if there is no other job.
     fn lease(&self, lease: Lease) -> StoreFuture<'_, Option<JobRecord>>;
-    /// Extends the lease and records progress. `Conflict` if another owner has the lease.
+    /// Extends the lease and records progress. Fails with `Conflict` if another owner has the lease.
     fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> StoreFuture<'_, ()>;
     fn finish(
         &self,

@@ -45,7 +45,7 @@ pub trait MemoryStore {
     ) -> StoreFuture<'_, ()>;
     /// In one transaction, deletes the session's plan, if any, and moves its mark forward to `through`, never back.
     fn finish_extraction(&self, session: SessionId, through: Seq) -> StoreFuture<'_, ()>;
-    /// Returns the vectors of a project's topics that this encoder made.
+    /// Returns the vectors that this encoder made for a project's topics.
     fn topic_vectors(&self, project: String, encoder: String)
     -> StoreFuture<'_, Vec<TopicVectors>>;
     /// Replaces the vectors of these topics, in one transaction.
@@ -139,7 +139,7 @@ pub struct MemoryVersionFilter {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtractionPlan {
     pub strategy: String,
-    /// The session's extraction mark when the plan is carried out.
+    /// The session's extraction mark once the plan has been carried out.
     pub through: Seq,
     pub writes: Vec<PlannedWrite>,
     /// Topics to propose to the team.

@@ -41,7 +41,7 @@ pub struct Append {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendResult {
-    /// Seq of every message of the request, in order, and whether it was new.
+    /// The seq of every message in the request, in order, and whether the message was new.
     pub places: Vec<(Seq, bool)>,
     /// Newest seq of the session after the append.
     pub last_seq: Seq,

@@ -23,7 +23,7 @@ pub struct NotesRecord {
     pub written: String,
     /// Newest message that the notes cover.
     pub through: Seq,
-    /// Tokens of history through that message.
+    /// Number of tokens in the history up to and including that message.
     pub tokens: u64,
     /// Which strategy wrote the notes.
     pub strategy: String,

@@ -20,8 +20,8 @@ pub trait ImportStore {
     fn imported(&self, content_hash: &str) -> StoreFuture<'_, Option<SessionId>>;
 }
 
-/// One line of an imported file, split around its message, so that `head + message.raw + tail` is the line
-/// again, including its line ending. A line without a message is all head.
+/// One line of an imported file, split around its message, so that `head + message.raw + tail` yields the line,
+/// including its line ending. If a line has no message, the head is the whole line.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
     /// Line number, from 1.

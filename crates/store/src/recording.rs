@@ -10,7 +10,7 @@ pub trait RecordingStore {
     fn put_pause(&self, pause: PauseRecord) -> StoreFuture<'_, ()>;
     /// Returns the marks of the conversations that are not recorded, in the order in which they were added.
     fn unrecorded_marks(&self) -> StoreFuture<'_, Vec<u128>>;
-    /// Adds a mark, unless it is stored.
+    /// Adds a mark, unless it is already stored.
     fn add_unrecorded_mark(&self, mark: u128, at: UnixMicros) -> StoreFuture<'_, ()>;
 }
 

@@ -6,7 +6,7 @@ use crate::error::StoreFuture;
 pub trait SentRequestStore {
     /// Returns `None` if nothing is stored.
     fn sent_request(&self, id: SessionId) -> StoreFuture<'_, Option<StoredRequest>>;
-    /// Replaces system, tools and parameters.
+    /// Replaces the system prompt, the tools and the parameters.
     fn put_sent_frame(&self, id: SessionId, frame: String, at: UnixMicros) -> StoreFuture<'_, ()>;
     /// Replaces the breakpoints.
     fn put_sent_marks(&self, id: SessionId, marks: String, at: UnixMicros) -> StoreFuture<'_, ()>;
@@ -15,7 +15,7 @@ pub trait SentRequestStore {
 /// A session's last request. The session service defines the format of both strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRequest {
-    /// JSON with system, tools and parameters.
+    /// JSON with the system prompt, the tools and the parameters.
     pub frame: String,
     /// JSON of the breakpoints; `None` if none were stored.
     pub marks: Option<String>,

@@ -172,7 +172,7 @@ pub struct DecisionRecord {
     pub kind: String,
     /// JSON in the format of the engine that decided.
     pub data: String,
-    /// Newest message when it was made.
+    /// The newest message when the decision was made.
     pub made_after: Seq,
     pub created_at: UnixMicros,
 }
@@ -194,7 +194,7 @@ pub struct CompactionRecord {
     pub first_seq: Seq,
     pub last_seq: Seq,
     pub kept_from: Seq,
-    /// Newest message when it was made.
+    /// The newest message when the compaction was made.
     pub made_after: Seq,
     pub tokens_before: u64,
     pub tokens_after: u64,
@@ -217,7 +217,7 @@ pub struct CollapseRecord {
     pub text: String,
     /// Number of tokens that the span's messages took in the prompt.
     pub tokens_before: u64,
-    /// Tokens of the text.
+    /// Number of tokens in the text.
     pub tokens: u64,
     /// Which strategy wrote the text.
     pub strategy: String,

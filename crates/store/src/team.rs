@@ -32,7 +32,7 @@ pub struct StoredProposal {
     pub name: String,
     /// The whole topic file.
     pub text: String,
-    /// Hash of the topic that it would replace.
+    /// Hash of the topic that the proposal would replace.
     pub replaces: Option<String>,
     pub by: ProposalAuthor,
     pub source: Option<MemorySource>,

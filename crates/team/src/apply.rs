@@ -93,7 +93,7 @@ impl TeamService {
     }
 
     /// Reports a file that must not be shared. Another person's file is reported only once, because the user cannot
-    /// change it; at the user's request, it is removed for everybody.
+    /// change it. At the user's request, the file is removed for everybody.
     async fn report_blocked(
         &self,
         round: &SyncRound<'_>,

@@ -131,7 +131,7 @@ impl TeamService {
         Ok(base)
     }
 
-    /// Stores the bases: files that were left out keep theirs, and all others get the new commit.
+    /// Stores the bases: files that were left out keep their base, and all others get the new commit as theirs.
     pub(crate) async fn keep_bases(
         &self,
         project: &MemoryProject,

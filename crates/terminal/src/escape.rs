@@ -62,8 +62,8 @@ fn replaced(c: char, lines: LineMode) -> bool {
     }
 }
 
-/// Returns whether a character is DEL or C1, has no width, or changes the text direction. Emoji need the first variation
-/// selectors.
+/// Returns whether a character is DEL or C1, has no width, or changes the text direction. The first sixteen variation
+/// selectors do not count, because emoji need them.
 fn unseen(c: char) -> bool {
     bethink_invisible_chars::kind(c).is_some() && !matches!(c, '\u{fe00}'..='\u{fe0f}')
 }

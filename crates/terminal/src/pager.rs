@@ -35,7 +35,8 @@ pub(crate) fn show(pager: &str, text: &[u8]) -> io::Result<()> {
 }
 
 /// Returns a command that runs the pager directly if `pager` is just a program with arguments, and otherwise in a
-/// shell. Ctrl-C ends a shell, but a pager may handle it itself and keep running, so it must be waited for.
+/// shell. Ctrl-C ends a shell, but a pager may handle Ctrl-C itself and keep running, so this program must wait for the
+/// pager.
 fn command_of(pager: &str) -> Command {
     let is_plain = |c: char| c.is_alphanumeric() || " /._-+".contains(c);
     let mut words = pager.split_whitespace();

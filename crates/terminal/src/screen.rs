@@ -13,7 +13,7 @@ use crate::text::{StyledText, paragraphs};
 /// Number of columns and lines if the terminal does not report them: the size of old terminals.
 const DEFAULT_WIDTH: usize = 80;
 const DEFAULT_HEIGHT: usize = 24;
-/// Range of widths that is used. In a narrower terminal, columns cannot line up; longer lines are hard to read.
+/// Range of widths to use. In a narrower terminal, columns cannot line up; longer lines are hard to read.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
 
 /// What the terminal can do.
@@ -194,7 +194,7 @@ impl Screen {
         }
     }
 
-    /// Prints a JSON value as one line of many.
+    /// Prints a JSON value as one of several lines.
     pub fn record(&mut self, value: &impl Serialize) -> io::Result<()> {
         json_line(self.out(), value)?;
         self.out().flush()

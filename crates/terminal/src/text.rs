@@ -77,7 +77,7 @@ impl StyledText {
         self.0.iter().all(|(_, text)| text.is_empty())
     }
 
-    /// Returns the width as one line, in columns.
+    /// Returns the width of the text on one line, in columns.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| columns(text)).sum()
     }

@@ -31,7 +31,7 @@ pub fn short(n: u64) -> String {
     }
 }
 
-/// Formats US dollars, to the cent; smaller amounts are `<$0.01`.
+/// Formats US dollars, to the cent. An amount below one cent becomes `<$0.01`.
 pub fn dollars(amount: f64) -> String {
     match amount {
         n if n <= 0.0 => "$0".into(),

@@ -4,12 +4,12 @@
 //! some tokens had been estimated exactly, which limits the effect of one odd turn at the start. Old turns lose weight, so the
 //! ratio adapts when the kind of text changes.
 
-/// Tokens assumed to have been estimated exactly before the first report: about ten turns.
+/// Number of tokens that are assumed to have been estimated exactly before the first report: about ten turns.
 const PRIOR_TOKENS: f64 = 10_000.0;
 /// Factor by which each later turn reduces a turn's weight; the weight halves in 34 turns.
 const MEMORY: f64 = 0.98;
-/// Maximum factor between a turn's estimate and its reported count. A count beyond it is clamped before it is learned,
-/// because such a difference comes from something that is not in the history.
+/// Maximum factor between a turn's estimate and its reported count. A count that exceeds this is clamped before the
+/// ratio is updated, because such a difference comes from something that is not in the history.
 const ODD: f64 = 1.5;
 /// Bounds of the ratio: no tokenizer in use differs more from the estimate.
 const MIN_SCALE: f64 = 0.5;
@@ -58,8 +58,8 @@ impl Calibration {
         self.turns
     }
 
-    /// Returns the mean relative error of the most recent turns, each measured before it was learned; `None` before
-    /// the first report.
+    /// Returns the mean relative error of the most recent turns, each measured before the ratio was updated with that
+    /// turn; `None` before the first report.
     pub fn error(&self) -> Option<f64> {
         (self.turns > 0).then_some(self.error)
     }

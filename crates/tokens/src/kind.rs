@@ -7,8 +7,8 @@
 
 /// Costs are in thousandths of a token, so that sums are integers.
 pub const MILLI: u64 = 1_000;
-/// Tokens of a tool result's id and frame, without its content. A result always comes with its call, so reported
-/// usage only shows the sum of both frames; this is the smaller part.
+/// Number of tokens in a tool result's id and frame, not counting its content. A result always comes with its call, so
+/// reported usage only shows the sum of both frames; this is the smaller part.
 pub const RESULT_FRAME_TOKENS: u32 = 30;
 /// Maximum length of a word. A longer run of letters of one case is minified code or encoded data.
 pub const LONG_RUN: u32 = 16;

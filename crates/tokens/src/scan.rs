@@ -63,7 +63,7 @@ struct Scan {
     pairs: [u32; ROOM * ROOM],
     long: u32,
     before: ByteClass,
-    /// Bytes of the same class in a row.
+    /// Number of consecutive bytes of the same class.
     run: u32,
 }
 

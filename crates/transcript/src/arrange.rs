@@ -2,7 +2,7 @@
 //!
 //! Joins the chunks of one assistant message, merges neighbors with the same role, puts tool results first in the user
 //! message after their call, and repairs invalid structure, in the view only. Every repair is reported, except for
-//! removed white space at the end. Deterministic, and stable when messages are added at the end.
+//! removed white space at the end. The result is deterministic, and stable when messages are added at the end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -72,9 +72,9 @@ struct ArrangedTurn {
     /// The blocks of the user message: first the results, then the rest.
     results: Vec<PromptBlock>,
     rest: Vec<PromptBlock>,
-    /// The user has said something, so later chunks of the assistant's message do not belong here.
+    /// Whether the user has said something. If so, later chunks of the assistant's message do not belong here.
     user_spoke: bool,
-    /// A user message has begun, even if it has only results.
+    /// Whether a user message has begun, even if it has only results.
     answered: bool,
 }
 
@@ -246,7 +246,7 @@ fn missing_result(id: &ToolUseId, seq: Seq) -> PromptBlock {
     }
 }
 
-/// Removes white space at the end of a final assistant message, which providers reject.
+/// Removes white space at the end of a final assistant message, because providers reject it.
 pub fn trim_end(messages: &mut Vec<PromptMessage>) {
     let Some(last) = messages.last_mut().filter(|m| m.role == Role::Assistant) else { return };
     while let Some(block) = last.blocks.last_mut().filter(|b| b.kind == BlockKind::Text) {
@@ -319,8 +319,8 @@ pub fn without_media(block: &mut PromptBlock, note: &str) {
     }
 }
 
-/// A tool result with each image or document replaced by the text that `words` gives for its type. Other
-/// parts keep their bytes. `None` if its content is not a list.
+/// Returns a tool result in which each image or document is replaced with the text that `words` gives for its type.
+/// Other parts keep their bytes. Returns `None` if the result's content is not a list.
 pub fn media_in_words<'w>(result: &str, words: &dyn Fn(&str) -> &'w str) -> Option<Bytes> {
     #[derive(Deserialize)]
     struct Result<'a> {

@@ -1,15 +1,15 @@
 //! Where a history may be cut: only between API rounds.
 //!
-//! An API round is one assistant message with all its chunks, plus the user message with its tool
-//! results. A cut inside one would separate a call from its result, or thinking from the text after it.
+//! An API round is one assistant message with all its chunks, plus the user message with its tool results. A cut inside
+//! a round would separate a call from its result, or thinking from the text after it.
 
 use std::collections::HashMap;
 
 use crate::ids::{AssistantMessageId, ToolUseId};
 use crate::message::{Block, BlockKind, Message, Role};
 
-/// The indexes at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`. Includes `0`, and also
-/// `messages.len()`, unless the last round is still waiting for a result.
+/// Returns the indexes at which `messages` may be cut, in ascending order. A cut at `i` keeps `messages[i..]`. Includes
+/// `0`, and also `messages.len()`, unless the last round is still waiting for a result.
 pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<usize> {
     let mut spans = Spans::default();
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! The client's own edit tool. A forked agent must repeat the session's tools byte for byte, so it edits
-//! files with the tool that the client has for it.
+//! The client's own edit tool. A forked agent must repeat the session's tools byte for byte, so it edits files with the
+//! client's own tool for this.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub struct EditShape {
     pub old: String,
     pub new: String,
     pub replace_all: Option<String>,
-    /// A call needs `"command": "str_replace"`.
+    /// Whether a call needs `"command": "str_replace"`.
     pub has_command: bool,
 }
 
@@ -36,8 +36,8 @@ pub struct EditCall {
 }
 
 impl EditShape {
-    /// The tool in a session's definitions (a JSON array in the shape of the Messages API) that replaces text
-    /// in a file; if there are several, the one with the best name.
+    /// Searches a session's tool definitions (a JSON array in the shape of the Messages API) for the tool that replaces
+    /// text in a file. If there are several, returns the one with the best name.
     pub fn find(tools_json: &str) -> Option<Self> {
         let tools: Vec<Value> = serde_json::from_str(tools_json).ok()?;
         let shapes = tools.iter().filter_map(Self::of);
@@ -78,7 +78,7 @@ fn rank(name: &str) -> u8 {
 }
 
 impl EditCall {
-    /// The arguments of a call, or the reason why they are invalid, for the model.
+    /// Reads the arguments of a call. The error tells the model why they are invalid.
     pub fn from_json(shape: &EditShape, input: &str) -> Result<Self, String> {
         let input: Value = serde_json::from_str(input)
             .map_err(|error| format!("the arguments are not valid JSON: {error}"))?;

@@ -147,7 +147,7 @@ uuid_id!(
     CompactionId
 );
 uuid_id!(
-    /// The id of a span of a session that prompts show as a short text once it is committed.
+    /// The id of a span of a session that prompts show as a short text once the span is committed.
     CollapseId
 );
 uuid_id!(

@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 
 pub use cursor::{BadJson, Cursor, string_end};
 
-/// Decodes a JSON string literal. A lone surrogate, which JSON allows and UTF-8 does not, becomes
-/// U+FFFD, so that a history with one is still readable.
+/// Decodes a JSON string literal. A lone surrogate, which JSON allows and UTF-8 does not, becomes U+FFFD, so that a
+/// history that contains one is still readable.
 pub fn decode_string(literal: &str) -> Cow<'_, str> {
     if let Some(inner) = literal.strip_prefix('"').and_then(|s| s.strip_suffix('"'))
         && !inner.contains('\\')
@@ -67,7 +67,7 @@ pub fn unescape(out: &mut Vec<u8>, literal: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// The character that an escape encodes, and the escape's length in bytes.
+/// Returns the character that an escape encodes, and the escape's length in bytes.
 fn escaped(escape: &[u8]) -> (char, usize) {
     let simple = |c| (c, 2);
     match escape.get(1) {
@@ -97,8 +97,9 @@ fn unit(escape: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
 }
 
-/// The same JSON with every lone surrogate escape (`\ud83d` without its partner) replaced by `\ufffd`, which has the
-/// same length; `None` if there is none. Providers reject a body that contains one, so the session would be stuck.
+/// Returns the JSON with every lone surrogate escape (`\ud83d` without its partner) replaced with `\ufffd`, which has
+/// the same length; `None` if there is no such escape. Providers reject a body that contains one, so the session would
+/// be stuck.
 pub fn without_lone_surrogates(json: &str) -> Option<Bytes> {
     let mut out = json.as_bytes().to_vec();
     let (mut at, mut changed) = (0, false);
@@ -117,12 +118,12 @@ pub fn without_lone_surrogates(json: &str) -> Option<Bytes> {
     changed.then(|| Bytes::from(out))
 }
 
-/// The surrogate whose escape starts at `at`.
+/// Returns the surrogate whose escape starts at `at`.
 fn surrogate(bytes: &[u8], at: usize) -> Option<u32> {
     unit(bytes.get(at..)?).filter(|code| (0xD800..=0xDFFF).contains(code))
 }
 
-/// Deepest nesting of arrays and objects in `text`, computed without recursion.
+/// Returns the nesting depth of arrays and objects in `text`. Works without recursion.
 pub fn depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest, mut at) = (0usize, 0, 0);
     while let Some(byte) = text.get(at) {
@@ -140,14 +141,14 @@ pub fn depth(text: &[u8]) -> usize {
     deepest
 }
 
-/// The object without the member `key`; all other members keep their bytes and order.
+/// Returns the object without the member `key`; all other members keep their bytes and order.
 pub fn without_key(object: &str, key: &str) -> Option<Bytes> {
     let members = members(object)?;
     let others = members.iter().filter(|(name, _)| name != key);
     Some(object_of(others.map(|(name, value)| (name.as_str(), value.get())), object.len()))
 }
 
-/// The object with member `key` set to `value` (JSON), in its place or added last.
+/// Returns the object with the member `key` set to `value` (JSON). A new member is added at the end.
 pub fn with_member(object: &str, key: &str, value: &str) -> Option<Bytes> {
     let members = members(object)?;
     let new = |name: &str, old| if name == key { value } else { old };
@@ -168,7 +169,7 @@ fn object_of<'a>(members: impl Iterator<Item = (&'a str, &'a str)>, bytes: usize
     Bytes::from(out)
 }
 
-/// The members of an object in order, values untouched.
+/// Returns the members of an object in order, with unchanged values.
 pub fn members(object: &str) -> Option<Vec<(String, &RawValue)>> {
     struct MembersVisitor;
     impl<'de> Visitor<'de> for MembersVisitor {

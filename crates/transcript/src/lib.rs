@@ -1,8 +1,8 @@
 //! Messages, their structure, and what makes a prompt valid.
 //!
-//! Owns the shapes of the Anthropic Messages API as bethink stores and shows them, the structural rules
-//! for prompts, and the repair of histories that break them, in the view only. Left to others: what is
-//! *shown* of a message (`bethink-context`) and where it is stored (`bethink-store`).
+//! This crate defines the shapes of the Anthropic Messages API as bethink stores and shows them, and the structural
+//! rules for prompts. It repairs histories that break these rules, in the view only. `bethink-context` decides what a
+//! prompt shows of a message, and `bethink-store` stores messages.
 //!
 //! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`];
 //! [`text`], [`typed`], [`tool_kind`], [`todos`] and [`edit_tool`] are independent.

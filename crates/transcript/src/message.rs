@@ -12,8 +12,8 @@ use crate::ids::{AssistantMessageId, MessageId, Seq, ToolUseId};
 pub use block::{Block, BlockKind, ParseError, TextPlace};
 pub use parse::MessageObject;
 
-/// The most content blocks in one message. Real messages rarely have a hundred; the limit keeps a hostile
-/// one from costing more memory than its bytes.
+/// The most content blocks in one message. Real messages rarely have a hundred; the limit prevents a hostile message
+/// from taking up much more memory than its own size.
 pub const MAX_BLOCKS: usize = 20_000;
 
 /// Microseconds since the Unix epoch, UTC.
@@ -34,14 +34,14 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Size of the prompt, including the tokens that came from a cache.
+    /// Number of tokens in the prompt, including those that came from a cache.
     pub fn prompt(&self) -> u64 {
         self.input_tokens
             .saturating_add(self.cache_creation_input_tokens)
             .saturating_add(self.cache_read_input_tokens)
     }
 
-    /// Size of the whole conversation after the call: input and output.
+    /// Number of tokens in the whole conversation after the call: input and output.
     pub fn total(&self) -> u64 {
         self.prompt().saturating_add(self.output_tokens)
     }
@@ -71,7 +71,7 @@ pub struct Message {
     pub assistant_message_id: Option<AssistantMessageId>,
     pub model: Option<Box<str>>,
     pub usage: Option<TokenUsage>,
-    /// Whether a program wrote it in the role `system` or `developer`, which `said_as` then contains.
+    /// Whether a program wrote the message in the role `system` or `developer`. `said_as` then contains that role.
     pub is_instruction: bool,
     pub blocks: Box<[Block]>,
     raw: Bytes,
@@ -92,7 +92,7 @@ impl Message {
         &self.raw
     }
 
-    /// Approximate bytes that this message occupies in memory.
+    /// Returns the approximate size of this message in memory, in bytes.
     pub fn weight(&self) -> usize {
         self.raw.len() + self.blocks.len() * size_of::<Block>() + size_of::<Self>()
     }

@@ -23,7 +23,7 @@ pub enum Variant {
     Cleared,
     /// The placeholder of a result that a later event made worthless.
     Snipped,
-    /// Shortened because the kept tail would not fit after a compaction.
+    /// Shortened, because otherwise the messages kept by a compaction would not fit.
     Clipped,
     /// Text without its trailing white space.
     Trimmed,
@@ -72,12 +72,12 @@ pub struct PromptBlock {
     pub origin: Origin,
     pub tokens: u32,
     pub media: u16,
-    /// A text that is empty or has only white space.
+    /// Whether this is a text that is empty or has only white space.
     pub blank: bool,
 }
 
 impl PromptBlock {
-    /// A text that the daemon adds after message `after`.
+    /// Makes a text block that the daemon adds after message `after`.
     pub fn written(text: &str, after: Seq, tokens: u32) -> Self {
         Self {
             json: json::text_block(text),
@@ -89,13 +89,13 @@ impl PromptBlock {
         }
     }
 
-    /// The text of a collapsed span, from message `first` on.
+    /// Makes the text block of a collapsed span that begins with message `first`.
     pub fn span(text: &str, first: Seq, tokens: u32) -> Self {
         let origin = Origin::Span { first, hash: hash_of(text) };
         Self { origin, ..Self::written(text, first, tokens) }
     }
 
-    /// A block of a model's answer that becomes part of a prompt.
+    /// Makes a prompt's block from a block of a model's answer.
     pub fn answered(block: &Block, after: Seq, tokens: u32) -> Self {
         Self {
             json: block.json.clone(),
@@ -135,7 +135,7 @@ impl PromptMessage {
         self.blocks.iter().map(|b| u64::from(b.tokens)).sum()
     }
 
-    /// A text from the daemon, in the role of the user.
+    /// Makes a message with a text from the daemon, in the role `user`.
     pub fn said(text: &str, after: Seq, tokens: u32) -> Self {
         Self { role: Role::User, blocks: vec![PromptBlock::written(text, after, tokens)] }
     }
@@ -150,8 +150,8 @@ pub struct CacheMark {
 
 const CACHE_CONTROL: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-/// The `messages` of a request as a JSON array, joined from bytes that already exist. Marks for blocks that do not
-/// exist are ignored.
+/// Returns the `messages` of a request as a JSON array, joined from bytes that already exist. Marks for blocks that do
+/// not exist are ignored.
 pub fn messages_json(messages: &[PromptMessage], marks: &[CacheMark]) -> Vec<u8> {
     let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
     let room = bytes + messages.len() * 40 + marks.len() * CACHE_CONTROL.len() + 2;
@@ -167,7 +167,7 @@ pub fn messages_json(messages: &[PromptMessage], marks: &[CacheMark]) -> Vec<u8>
     out
 }
 
-/// One message of a request as JSON; `at` is its index in the prompt.
+/// Returns one message of a request as JSON; `at` is its index in the prompt.
 pub fn message_json(at: usize, message: &PromptMessage, marks: &[CacheMark]) -> Bytes {
     let mut out = Vec::new();
     push_message(&mut out, at, message, marks);

@@ -9,8 +9,9 @@ const CSI: char = '\u{9b}';
 const OSC: char = '\u{9d}';
 const BELL: char = '\u{7}';
 
-/// The text without terminal escapes, control characters other than `\n` and `\t`, and characters that hide
-/// or reorder text. Lines end with `\n`. Zero-width joiners stay, because ordinary words need them.
+/// Returns the text without terminal escapes, control characters other than `
+/// ` and `\t`, and characters that hide or reorder text. Lines end with `
+/// `. Zero-width joiners stay, because ordinary words need them.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unwanted) {
         return Cow::Borrowed(text);
@@ -35,7 +36,7 @@ fn is_unwanted(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || hides_or_reorders(c)
 }
 
-/// Zero-width spaces, direction marks, and invisible tag characters.
+/// Whether this is a zero-width space, a direction mark, or an invisible tag character.
 fn hides_or_reorders(c: char) -> bool {
     matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}'
         | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
@@ -64,7 +65,7 @@ fn after_parameters(rest: &str) -> &str {
     rest.strip_prefix(|c: char| ('@'..='~').contains(&c)).unwrap_or(rest)
 }
 
-/// Skips the text of a command; without a terminator it ends with the line.
+/// Skips the text of a command. Without a terminator, the text ends with the line.
 fn after_string(rest: &str) -> &str {
     let ends = |c: char| matches!(c, BELL | '\u{9c}' | '\n' | ESCAPE);
     let Some(end) = rest.find(ends) else { return "" };
@@ -73,7 +74,7 @@ fn after_string(rest: &str) -> &str {
     without("\u{1b}\\").or(without("\u{7}")).or(without("\u{9c}")).unwrap_or(rest)
 }
 
-/// The first `bytes` of `text`, cut at a line ending unless that would lose more than half of them.
+/// Returns the first `bytes` bytes of `text`, cut at a line ending unless that would drop more than half of them.
 pub fn beginning(text: &str, bytes: usize) -> &str {
     let head = &text[..text.floor_char_boundary(bytes)];
     match head.rfind('\n') {
@@ -82,25 +83,25 @@ pub fn beginning(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// The first `bytes` of a line, with an ellipsis if something is missing.
+/// Returns the first `bytes` bytes of a line, with an ellipsis if something is missing.
 pub fn shorten(line: &str, bytes: usize) -> String {
     let head = &line[..line.floor_char_boundary(bytes)];
     if head.len() == line.len() { line.to_owned() } else { format!("{}…", head.trim_end()) }
 }
 
-/// The first `chars` characters of a line up to the end of a word, with an ellipsis if something is missing.
+/// Returns the first `chars` characters of a line, up to the end of a word, with an ellipsis if something is missing.
 pub fn shorten_at_word(line: &str, chars: usize) -> String {
     let Some((end, _)) = line.char_indices().nth(chars) else { return line.to_owned() };
     let head = &line[..end];
     format!("{} …", head.rsplit_once(' ').map_or(head, |(head, _)| head).trim_end())
 }
 
-/// All white space as single spaces.
+/// Replaces each run of white space with a single space.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The level of a Markdown heading, if the line is one.
+/// Returns the level of a Markdown heading, if the line is one.
 pub fn heading_level(line: &str) -> Option<usize> {
     let marks = line.bytes().take_while(|byte| *byte == b'#').count();
     let rest = line.get(marks..)?;
@@ -108,13 +109,13 @@ pub fn heading_level(line: &str) -> Option<usize> {
     is_one.then_some(marks)
 }
 
-/// The fence that opens or closes a code block, if the line is one.
+/// Returns the fence that opens or closes a code block, if the line is one.
 pub fn fence(line: &str) -> Option<&'static str> {
     let start = line.trim_start();
     ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark))
 }
 
-/// For each line, whether it is in a closed code block.
+/// Returns for each line whether it is in a closed code block.
 pub fn closed_fences(lines: &[&str]) -> Vec<bool> {
     let mut fenced = vec![false; lines.len()];
     let mut open: Option<(usize, &str)> = None;
@@ -131,7 +132,7 @@ pub fn closed_fences(lines: &[&str]) -> Vec<bool> {
     fenced
 }
 
-/// The fence of a code block that is left open at the end of a text.
+/// Returns the fence of a code block that is left open at the end of a text.
 pub fn open_fence(text: &str) -> Option<&'static str> {
     text.lines().filter_map(fence).fold(None, |open, mark| match open {
         None => Some(mark),

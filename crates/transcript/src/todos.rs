@@ -10,7 +10,7 @@ use crate::{Message, Role};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TodoList {
     pub items: Vec<Todo>,
-    /// The current list has not been shown yet.
+    /// Whether the current list still has to be shown.
     pub changed: bool,
     /// Number of short reminders since the whole list was last shown.
     pub short: u32,
@@ -44,7 +44,7 @@ pub enum TodoChange {
 /// Maximum number of items that are read from calls: a longer list is not a todo list.
 const MAX_ITEMS: usize = 1_000;
 
-/// Changes `list` as the todo calls in `message` request; returns `None` if it has none that can be read.
+/// Changes `list` as the todo calls in `message` request; returns `None` if no such call can be read.
 pub fn apply(list: &mut Vec<Todo>, message: &Message) -> Option<TodoChange> {
     if message.role == Role::User {
         return number(list, message);
@@ -226,7 +226,8 @@ fn number(list: &mut [Todo], message: &Message) -> Option<TodoChange> {
 /// Maximum number of open items in a short reminder.
 const NAMED: usize = 40;
 
-/// The reminder after a tool round: the whole list if it changed, otherwise all open items and the number of the others.
+/// Returns the reminder after a tool round: the whole list if it changed, otherwise all open items and the number of
+/// the others.
 pub fn reminder(todos: &[Todo], changed: bool) -> Option<String> {
     let mut open: Vec<&Todo> = todos.iter().filter(|t| t.status != TodoStatus::Completed).collect();
     if todos.is_empty() || (!changed && open.is_empty()) {

@@ -1,4 +1,4 @@
-//! What a tool does, known by its name: one table for the tools of all agents.
+//! What a tool does, recognized by its name: one table for the tools of all agents.
 
 use std::collections::HashSet;
 
@@ -126,7 +126,7 @@ impl ToolSelection {
         Self(names.into_iter().map(|name| plain(name.as_ref())).collect())
     }
 
-    /// Whether the tool is selected; `kind` is that of `tool`.
+    /// Whether the tool is selected; `kind` is the kind of `tool`.
     pub fn contains(&self, tool: &str, kind: Option<ToolKind>) -> bool {
         let by_kind = kind.and_then(ToolKind::word).is_some_and(|word| self.0.contains(word));
         by_kind || self.0.contains(&plain(tool))

@@ -24,7 +24,7 @@ pub fn ends_examples(text: &str) -> bool {
     EXAMPLES_END.iter().any(|beginning| text.trim_start().starts_with(beginning))
 }
 
-/// What was typed after a slash command; `None` where the text is not a command, or has no arguments.
+/// Returns what was typed after a slash command; `None` if the text is not a command, or has no arguments.
 pub fn command_arguments(text: &str) -> Option<&str> {
     let (head, rest) = text.split_once("<command-args>")?;
     if !head.starts_with("<command-") {
@@ -34,8 +34,9 @@ pub fn command_arguments(text: &str) -> Option<&str> {
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// The text without `<system-reminder>` elements: from the first tag to the last one, because what a reminder quotes may
-/// contain its tags. If an element is not closed, the rest of the text is removed, too.
+/// Returns the text without `<system-reminder>` elements. Everything from the first tag to the last one is removed,
+/// because text that a reminder quotes may contain such tags. If an element is not closed, the rest of the text is
+/// removed, too.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     const OPEN: &str = "<system-reminder>";
     const CLOSE: &str = "</system-reminder>";
@@ -49,8 +50,8 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{after}"))
 }
 
-/// A title for a session that begins with this prompt: the first paragraph that a person typed, on one line, without
-/// heading marks. `None` if no part of the prompt was typed.
+/// Returns a title for a session that begins with this prompt: the first paragraph that a person typed, on one line,
+/// without heading marks. `None` if no part of the prompt was typed.
 pub fn title(prompt: &str) -> Option<String> {
     let text = without_reminders(prompt);
     let mut text = text.trim();
@@ -79,7 +80,7 @@ pub fn title(prompt: &str) -> Option<String> {
     Some(shorten_at_word(&title, TITLE_CHARS)).filter(|title| !title.is_empty())
 }
 
-/// What follows the element that `text` begins with. Clients put facts about the machine into such elements.
+/// Returns what follows the element that `text` begins with. Clients put facts about the machine into such elements.
 fn after_element(text: &str) -> Option<&str> {
     let name = text.strip_prefix('<')?.split(['>', ' ', '\n']).next()?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);

@@ -20,7 +20,7 @@ use crate::import::{AHEAD, hash_of};
 use crate::reading::{ReadFile, read_bytes};
 use crate::source::TranscriptSource;
 
-/// Names under which the gateway knows the sessions of clients, besides the agent's own.
+/// Names under which the gateway records the sessions of clients, besides the agent's own name.
 const ENTRANCES: [&str; 3] = ["openai", "anthropic", "gemini"];
 /// Number of bytes from which a transcript's id and parent are read.
 const HEAD: usize = 4 << 20;
@@ -287,7 +287,8 @@ impl TransferService {
         Ok(Some(made))
     }
 
-    /// Creates the fork that a transcript continues; `None` if it is not a fork, or its parent is not known.
+    /// Creates the fork that a transcript continues; `None` if the transcript is not a fork, or if its parent is not
+    /// known.
     pub(crate) async fn fork_of(
         &self,
         source: &TranscriptSource,
@@ -329,7 +330,7 @@ impl TransferService {
     }
 }
 
-/// Returns the id of an agent's session: the same for each attempt to import it.
+/// Returns the id of an agent's session. Every attempt to import the session gives the same id.
 pub(crate) fn session_id(agent: TranscriptAgent, id: &str) -> SessionId {
     sidechain_session(SessionId(uuid::Uuid::nil()), &format!("{agent} {id}"))
 }

@@ -65,8 +65,8 @@ impl TransferService {
         Ok(read.map(|(_, session, added)| (session, added)))
     }
 
-    /// Returns `None` if the transcript is excluded from recording, or if it has no session yet, `needs_answer` is set,
-    /// and it has no answer.
+    /// Returns `None` if the transcript is excluded from recording. With `needs_answer`, also returns `None` if the
+    /// transcript has neither a session nor an answer yet.
     async fn read_tail(
         &self,
         source: &TranscriptSource,
@@ -146,7 +146,7 @@ impl TransferService {
         Ok(self.cx.store().put_transcript_position(session, path, position).await?)
     }
 
-    /// Finds the session of a transcript, or creates it if it `may_begin`.
+    /// Finds the session of a transcript, or creates it if `may_begin` is set.
     async fn session_for(
         &self,
         source: &TranscriptSource,

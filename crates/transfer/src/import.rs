@@ -32,8 +32,8 @@ use crate::source::agent_of;
 
 const IMPORT: &str = "import";
 
-/// Maximum number of chunks that wait to be written. All waiting chunks are written in one transaction, so that a slow
-/// disk gets few commits of some megabytes each.
+/// Maximum number of chunks that are waiting to be written. All waiting chunks are written in one transaction, so that
+/// a slow disk gets few commits of some megabytes each.
 pub(crate) const AHEAD: usize = 8;
 
 /// Watermark of a job whose session is complete, as JSON.
@@ -51,7 +51,7 @@ struct ImportPayload {
     /// The agent that wrote the file, if not Claude Code.
     #[serde(default)]
     agent: Option<String>,
-    /// All sessions of the agent are imported, or only counted with `dry_run`.
+    /// Whether to import all sessions of the agent, or only count them with `dry_run`.
     #[serde(default)]
     all: bool,
     #[serde(default)]
@@ -191,7 +191,7 @@ impl TransferService {
         }
     }
 
-    /// Returns the directory of request bodies that wait to be imported.
+    /// Returns the directory of request bodies that are waiting to be imported.
     fn spool(&self) -> PathBuf {
         self.cx.settings().home.join("spool")
     }
@@ -392,7 +392,7 @@ impl JobHandler for TransferService {
     }
 }
 
-/// Adds the chunks that arrived while the previous one was written.
+/// Adds the chunks that arrived while the previous one was being written.
 fn with_waiting(mut chunk: ImportChunk, receive: &mut mpsc::Receiver<ImportChunk>) -> ImportChunk {
     while let Ok(next) = receive.try_recv() {
         chunk.records.extend(next.records);

@@ -24,7 +24,7 @@ impl<'a> PausedParts<'a> {
         parts
     }
 
-    /// Returns whether a message was sent in a pause, or is a summary that may repeat one.
+    /// Returns whether a message was sent during a pause, or is a summary that may repeat one.
     pub fn has_message(&self, message: &Message) -> bool {
         self.rules.pause_at(message.created_at).is_some()
             || self.summaries.contains(message.id.as_str())
@@ -34,7 +34,8 @@ impl<'a> PausedParts<'a> {
         self.may_repeat(compaction.created_at)
     }
 
-    /// Returns whether a text that was made at this time from the whole transcript may repeat what was said in a pause.
+    /// Returns whether a text that was made at this time from the whole transcript may repeat what was said during a
+    /// pause.
     pub fn may_repeat(&self, at: UnixMicros) -> bool {
         self.first_at.is_some_and(|first| self.rules.was_paused_between(first, at))
     }

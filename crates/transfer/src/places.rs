@@ -32,7 +32,7 @@ struct ChangedPaths {
 }
 
 impl TransferService {
-    /// Starts to follow the places of earlier imports.
+    /// Starts following the places of earlier imports.
     pub async fn follow_places(&self) -> Result<()> {
         for place in self.cx.store().transcript_places().await? {
             self.watch_place(place);

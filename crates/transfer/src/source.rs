@@ -22,7 +22,7 @@ const HEAD: u64 = 1 << 20;
 /// Maximum size, in bytes, of the files that an agent stores next to a transcript.
 const BESIDE: u64 = 16 << 20;
 /// A session in a database is read again if it has changed since this many milliseconds before the last reading,
-/// because its time does not change with each part of an answer.
+/// because the session's timestamp is not updated with each part of an answer.
 const DATABASE_MARGIN: i64 = 10 * 60 * 1_000;
 
 /// One session of an agent.

@@ -1,4 +1,4 @@
-//! Reads transcripts that grow while the daemon runs, each from where reading stopped.
+//! Reads transcripts that grow while the daemon is running, each from where reading stopped.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -28,27 +28,27 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the beginning of `text`.
+    /// Creates a cursor at the beginning of `text`.
     pub fn new(text: &'a [u8]) -> Self {
         Self::with_depth(text, MAX_DEPTH)
     }
 
-    /// At the beginning of `text`, for a text with at most `deepest` levels of nesting.
+    /// Creates a cursor at the beginning of `text`, which may have at most `deepest` levels of nesting.
     pub fn with_depth(text: &'a [u8], deepest: usize) -> Self {
         Self { text, at: 0, depth: 0, deepest, met_surrogate: false }
     }
 
-    /// The error for this position.
+    /// Returns the error for this position.
     pub fn wrong(&self) -> BadJson {
         BadJson::At(self.at)
     }
 
-    /// The bytes from `from` to here.
+    /// Returns the bytes from `from` to the current position.
     pub fn slice(&self, from: usize) -> &'a [u8] {
         self.text.get(from..self.at).unwrap_or_default()
     }
 
-    /// The next byte that is not white space.
+    /// Skips white space, and returns the next byte without skipping it.
     pub fn peek(&mut self) -> Option<u8> {
         while let Some(byte) = self.text.get(self.at) {
             if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// Skips `wanted` if it comes next.
+    /// Skips `wanted` if it comes next, and returns whether it was skipped.
     pub fn takes(&mut self, wanted: u8) -> bool {
         let found = self.peek() == Some(wanted);
         self.at += usize::from(found);
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         if self.depth > self.deepest { Err(BadJson::Depth) } else { Ok(()) }
     }
 
-    /// Whether there is another element; leaves the array or object at its end.
+    /// Returns whether there is another element. If not, leaves the array or object.
     pub fn more(&mut self, first: bool, bracket: u8) -> Result<bool, BadJson> {
         if self.takes(bracket) {
             self.depth -= 1;
@@ -90,14 +90,14 @@ impl<'a> Cursor<'a> {
         Ok(true)
     }
 
-    /// A key and its colon: the literal without its quotes.
+    /// Reads a key and its colon, and returns the key's literal without its quotes.
     pub fn key(&mut self) -> Result<&'a [u8], BadJson> {
         let literal = self.string()?;
         self.take(b':')?;
         Ok(literal)
     }
 
-    /// A string's literal without its quotes.
+    /// Reads a string, and returns its literal without the quotes.
     pub fn string(&mut self) -> Result<&'a [u8], BadJson> {
         self.take(b'"')?;
         let from = self.at;
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// Reads a number, `true`, `false` or `null`.
     pub fn word(&mut self) -> Result<&'a [u8], BadJson> {
         self.peek();
         let from = self.at;
@@ -225,7 +225,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The index after the closing quote of the string that opens at `start`.
+/// Returns the index after the closing quote of the string that begins at `start`.
 pub fn string_end(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {

@@ -53,7 +53,7 @@ pub struct Block {
     pub place: TextPlace,
 }
 
-/// Where in a block's JSON its text or its input is, so that it is searched only once.
+/// Where a block's JSON contains its text or its input. Stored so that the JSON is searched only once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPlace {
     Nowhere,
@@ -278,7 +278,7 @@ impl TextPlace {
     }
 }
 
-/// The block that comes next, or what is wrong with it.
+/// Reads the block that comes next. The error says what is wrong with it.
 pub(super) fn block_at(
     body: &Bytes,
     index: usize,

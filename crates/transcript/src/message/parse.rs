@@ -29,7 +29,7 @@ pub struct MessageObject<'a> {
 }
 
 impl<'a> MessageObject<'a> {
-    /// The object, if `raw` is exactly one message object.
+    /// Reads `raw`, which must be exactly one message object.
     pub fn whole(raw: &'a Bytes) -> Result<Self, ParseError> {
         let text = std::str::from_utf8(raw).map_err(|e| {
             ParseError::at("", format!("invalid UTF-8 at byte {}", e.valid_up_to()))
@@ -39,7 +39,7 @@ impl<'a> MessageObject<'a> {
         object.and_then(|object| at.end().map(|()| object)).map_err(|_| explain(text))
     }
 
-    /// The object that comes next in `body`, which `at` walks. A repeated member is an error.
+    /// Reads the object that comes next in `body`, which `at` walks. A repeated member is an error.
     pub fn read(body: &'a Bytes, at: &mut Cursor<'a>) -> Result<Self, BadJson> {
         at.peek();
         let start = at.at;
@@ -70,7 +70,7 @@ impl<'a> MessageObject<'a> {
         Ok(Self { id, created_at, role, assistant_message_id, model, usage, said_as, content, raw })
     }
 
-    /// The message, or the first thing that is wrong with it.
+    /// Returns the message, or the first thing that is wrong with it.
     pub fn message(self, meta: MessageMeta, source: MessageSource) -> Result<Message, ParseError> {
         let role = role_of(self.role)?;
         let blocks = self.content.unwrap_or_else(|| {
@@ -159,7 +159,8 @@ fn usage_of(raw: &str) -> Result<TokenUsage, ParseError> {
     })
 }
 
-/// The blocks of the content that comes next, or the first thing that is wrong with them; `None` for `null`.
+/// Reads the blocks of the content that comes next; `None` for `null`. The error names the first thing that is wrong
+/// with them.
 fn content_at(
     body: &Bytes,
     at: &mut Cursor<'_>,

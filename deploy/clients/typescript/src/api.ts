@@ -1546,7 +1546,7 @@ export interface components {
             /** @description Name of the topic that was written from the candidate. */
             topic?: string | null;
         };
-        /** @description A candidate was found or decided. */
+        /** @description A candidate was found, kept or dropped. */
         CandidateEvent: {
             data: components["schemas"]["CandidateEventData"];
             /**
@@ -1555,7 +1555,7 @@ export interface components {
              */
             event: "candidate";
         };
-        /** @description A candidate was found or decided. */
+        /** @description A candidate was found, kept or dropped. */
         CandidateEventData: {
             /**
              * Format: uuid
@@ -1608,7 +1608,7 @@ export interface components {
             /** @description When prompts began to show the text, as RFC 3339. */
             committed_at?: string | null;
         };
-        /** @description A collapsed span has a text, or prompts show it. */
+        /** @description The text of a collapsed span was written, or prompts now show that text. */
         CollapseEvent: {
             data: components["schemas"]["CollapseEventData"];
             /**
@@ -1617,7 +1617,7 @@ export interface components {
              */
             event: "collapse";
         };
-        /** @description A collapsed span has a text, or prompts show it. */
+        /** @description The text of a collapsed span was written, or prompts now show that text. */
         CollapseEventData: {
             /**
              * Format: uuid
@@ -3525,7 +3525,7 @@ export interface components {
          * @enum {string}
          */
         ProposalAuthor: "agent" | "extraction" | "dream" | "person";
-        /** @description A proposal was made or decided. */
+        /** @description A proposal was made or decided on. */
         ProposalEvent: {
             data: components["schemas"]["ProposalEventData"];
             /**
@@ -3534,7 +3534,7 @@ export interface components {
              */
             event: "proposal";
         };
-        /** @description A proposal was made or decided. */
+        /** @description A proposal was made or decided on. */
         ProposalEventData: {
             /**
              * Format: uuid

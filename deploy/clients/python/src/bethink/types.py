@@ -1533,7 +1533,7 @@ class Candidate(TypedDict):
 
 
 class CandidateEventData(TypedDict):
-    """A candidate was found or decided."""
+    """A candidate was found, kept or dropped."""
 
     id: str
     """The ID."""
@@ -1572,7 +1572,7 @@ class Collapse(TypedDict):
 
 
 class CollapseEventData(TypedDict):
-    """A collapsed span has a text, or prompts show it."""
+    """The text of a collapsed span was written, or prompts now show that text."""
 
     id: str
     """The ID."""
@@ -2379,7 +2379,7 @@ class Proposal(TypedDict):
 
 
 class ProposalEventData(TypedDict):
-    """A proposal was made or decided."""
+    """A proposal was made or decided on."""
 
     id: str
     """The ID."""
@@ -2626,7 +2626,7 @@ class CacheEvent(TypedDict):
 
 
 class CandidateEvent(TypedDict):
-    """A candidate was found or decided."""
+    """A candidate was found, kept or dropped."""
 
     data: CandidateEventData
     event: Literal['candidate']
@@ -2634,7 +2634,7 @@ class CandidateEvent(TypedDict):
 
 
 class CollapseEvent(TypedDict):
-    """A collapsed span has a text, or prompts show it."""
+    """The text of a collapsed span was written, or prompts now show that text."""
 
     data: CollapseEventData
     event: Literal['collapse']
@@ -2834,7 +2834,7 @@ class Outline(TypedDict):
 
 
 class ProposalEvent(TypedDict):
-    """A proposal was made or decided."""
+    """A proposal was made or decided on."""
 
     data: ProposalEventData
     event: Literal['proposal']
