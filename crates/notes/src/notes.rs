@@ -59,8 +59,11 @@ impl NotesService {
             let etag = files::etag(&current);
             if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
                 let detail = "the notes were changed after they were read";
-                let both =
-                    api::BothVersions { current: Some(current), etag: Some(etag), yours: Some(text) };
+                let both = api::BothVersions {
+                    current: Some(current),
+                    etag: Some(etag),
+                    yours: Some(text),
+                };
                 return Err(ServiceError {
                     versions: Some(Box::new(both)),
                     ..ServiceError::new(ErrorKind::Stale, detail)

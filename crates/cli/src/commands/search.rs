@@ -1,6 +1,6 @@
 //! `bethink search`: searches a session, a project or all projects, including summarized messages.
 
-use bethink_api::{SearchHits, Session};
+use bethink_api::SearchHits;
 use bethink_client::{Client, SearchQuery};
 use bethink_terminal::StyledText;
 use bethink_terminal::words::plural;
@@ -28,7 +28,7 @@ pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
     if app.session.is_some() {
         let session = app.session(&client, None).await?;
         let found = client.search(session.id, &query).await?;
-        return show(app, &found, &SearchPlace::Session(session));
+        return show(app, &found, &SearchPlace::Session(session.title));
     }
     let place = place(app, &client, how.all).await?;
     let found = client.search_sessions(place.project_dir(), &query).await?;
@@ -37,7 +37,8 @@ pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
 
 /// What a search covers.
 enum SearchPlace {
-    Session(Session),
+    /// A session with this title.
+    Session(Option<String>),
     Project(String),
     AllProjects,
 }
@@ -52,7 +53,7 @@ impl SearchPlace {
 
     fn name(&self) -> String {
         match self {
-            Self::Session(session) => match session.title.as_deref() {
+            Self::Session(title) => match title {
                 Some(title) if !title.is_empty() => format!("session “{title}”"),
                 _ => "this session".to_owned(),
             },

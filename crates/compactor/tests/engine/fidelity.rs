@@ -81,7 +81,10 @@ fn a_falling_fidelity_is_told_with_its_reason() {
     assert_eq!(told(0.95, Some(0.97), Some(1.0), roomy), None);
     assert_eq!(told(0.95, None, None, roomy), None);
     let fell = told(0.85, Some(0.97), None, roomy).unwrap();
-    assert!(fell.starts_with("fidelity fell from 0.97 to 0.85: the summary (5000 tokens)"), "{fell}");
+    assert!(
+        fell.starts_with("fidelity fell from 0.97 to 0.85: the summary (5000 tokens)"),
+        "{fell}"
+    );
     assert!(fell.ends_with("a_name"), "{fell}");
     let full = told(0.5, None, None, Pressure { fixed: 9_000, ..roomy }).unwrap();
     assert!(

@@ -190,5 +190,8 @@ fn what_came_after_a_text_was_written_stays() {
     }
     // Every reason must be given, however small the window.
     let failure = compacted(20, 30_000).unwrap_err().to_string();
-    assert!(failure.contains("covers only the messages up to 20, and there is no room"), "{failure}");
+    assert!(
+        failure.contains("covers only the messages up to 20, and there is no room"),
+        "{failure}"
+    );
 }
