@@ -21,8 +21,9 @@ pub struct ExtractRequest {
 /// What an extraction found and wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Extracted {
-    /// `embedded` or `model`; empty if there was nothing to process.
-    pub strategy: String,
+    /// Absent if there was nothing to process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<crate::Strategy>,
     pub dry_run: bool,
     /// Position of the last message of the newest turn processed; 0 if no turn has ended.
     pub through_seq: u64,

@@ -53,18 +53,33 @@ pub struct ImportRequest {
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,
-    /// The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. If
-    /// absent, the agent is recognized by the file's content. If set, the result of the job is an `AgentTranscripts`.
+    /// The agent that wrote the file. If absent, the agent is recognized by the file's content. If set, the result of the job is an `AgentTranscripts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ImportedAgent>)]
     pub agent: Option<String>,
     /// Count the sessions and messages, but import nothing. Requires `agent`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }
 
+/// An agent whose sessions can be imported. This type only describes the name to OpenAPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ImportedAgent {
+    ClaudeCode,
+    Codex,
+    Gemini,
+    Qwen,
+    Opencode,
+    Pi,
+    Cline,
+    Continue,
+}
+
 /// The sessions of an agent that were found and imported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct AgentTranscripts {
+    #[schema(value_type = ImportedAgent)]
     pub agent: String,
     /// The file, directory or database that was read.
     pub path: String,

@@ -189,11 +189,23 @@ pub struct NotesUpdate {
     pub updated_at: String,
 }
 
+/// An agent that can report hook events. This type only describes the name to OpenAPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookAgent {
+    ClaudeCode,
+    Codex,
+    Gemini,
+    Cursor,
+    Qwen,
+}
+
 /// Which agent reports a hook event, and under which ID.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HookQuery {
-    /// `claude-code` (the default), `codex`, `gemini`, `cursor` or `qwen`
+    /// The agent that reports the event [default: `claude-code`]
+    #[param(value_type = Option<HookAgent>)]
     pub client: Option<String>,
     /// ID of the event. Events with the same ID are counted once
     #[serde(default, deserialize_with = "crate::query::given")]

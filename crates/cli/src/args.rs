@@ -184,7 +184,7 @@ pub(crate) enum CliCommand {
     /// List old messages that are, or can be, replaced by a short text
     #[command(after_help = "Example: bethink collapses --session last")]
     Collapses,
-    /// Undo a compaction: the prompt shows the original messages again
+    /// Undo a compaction: prompts contain the original messages again
     #[command(after_help = "Example: bethink undo")]
     Undo {
         /// A compaction id (a unique prefix or suffix is enough) [default: the newest compaction]

@@ -142,7 +142,7 @@ settings! {
         windows: Windows = [],
         /// Maximum size of a tool result, in characters. A larger one is shown as a preview.
         result_chars: Whole(100, MAX_TOKENS) = 50_000,
-        /// Maximum size of all tool results of one user message together, in characters.
+        /// Maximum total size of the tool results in one user message, in characters.
         results_chars: Whole(100, MAX_TOKENS) = 200_000,
         snip: Flag = false,
         /// Old tool results are cleared after a pause this long. Providers drop a prompt cache after at most an hour, so

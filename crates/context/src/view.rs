@@ -30,7 +30,7 @@ pub struct View {
     pub repairs: Vec<Repair>,
     pub summary_tokens: u64,
     pub attachment_tokens: u64,
-    /// Index of the first message that is no longer shown as it was at first. Later thinking was made from a different
+    /// Index of the first message that is no longer shown as it originally was. Later thinking was made from a different
     /// prompt, unless it is newer than the edit.
     pub first_edited: Option<usize>,
 }

@@ -78,7 +78,7 @@ pub(crate) fn reason(change: PromptChange) -> &'static str {
         PromptChange::Compaction => "a compaction was made or undone",
         PromptChange::Collapse => "old messages were collapsed",
         PromptChange::Microcompact => "old tool results were cleared",
-        PromptChange::Snip => "worthless tool results were left out",
+        PromptChange::Snip => "superseded tool results were left out",
         PromptChange::History => "parts of an earlier message arrived late",
         PromptChange::Idle => "the session was idle for longer than the cache lasts",
         PromptChange::Unknown => "the cause is unknown",

@@ -60,6 +60,7 @@ use crate::problem::ProblemSort;
         api::AgentTranscripts,
         api::DreamResult,
         api::StateKind,
+        api::HookAgent,
     )),
     security(("token" = []))
 )]

@@ -49,7 +49,7 @@ impl Calibration {
             .clamp(MIN_SCALE, MAX_SCALE)
     }
 
-    /// Corrects an estimate to what the provider would count.
+    /// Adjusts an estimate to match what the provider would count.
     pub fn apply(&self, estimated: u64) -> u64 {
         (estimated as f64 * self.scale()).round() as u64
     }

@@ -548,3 +548,11 @@ async fn parents_in_a_circle_and_damaged_files_end_an_import_well() {
     assert_eq!(codex_session(&transfer, "b").await.parent, None);
     transfer.cx.stop().await;
 }
+
+#[test]
+fn the_api_names_every_agent_whose_sessions_are_imported() {
+    for agent in bethink_agent_transcript::TranscriptAgent::ALL {
+        let named = serde_json::from_value::<bethink_api::ImportedAgent>(json!(agent.as_str()));
+        assert!(named.is_ok(), "{agent:?}");
+    }
+}

@@ -47,7 +47,7 @@ pub(crate) enum TeamCommand {
         #[arg(long, group = "kept")]
         edit: bool,
     },
-    /// Remove from the team's memory any files that were not pulled because of their contents
+    /// Remove files that bethink refused to pull because of what they contain, for the whole team
     #[command(after_help = "Example: bethink team drop keys.md")]
     Drop {
         /// Files, as shown by `bethink team status`

@@ -164,7 +164,7 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     let size = render::index_size(index.lines, index.bytes);
     let place = match index.cut_by {
         Some(cap) => format!(
-            "{size}, more {cap} than prompts show, so prompts contain only the beginning; stored in {}",
+            "{size}; too many {cap} for a prompt, so prompts contain only the beginning; stored in {}",
             index.dir
         ),
         None => format!("{size}; prompts contain all of it; stored in {}", index.dir),

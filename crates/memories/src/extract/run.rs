@@ -3,6 +3,7 @@
 use bethink_api as api;
 use bethink_api::MemoryOutcome;
 use bethink_extractor::embedded::{self, DropReason, Extraction, No};
+use bethink_extractor::model;
 use bethink_memdir::Scope;
 use bethink_service::{
     ErrorKind, Event, ForgetEventOutcome, JobHandler, JobOutput, JobRunner, JobStart, Result,
@@ -125,7 +126,9 @@ impl MemoryService {
         }
         let (plan, candidates) =
             self.learn(&session, &project, &statements, prefix, &mut out).await?;
-        out.strategy.clone_from(&plan.strategy);
+        let is_by_model = plan.strategy == model::STRATEGY;
+        out.strategy =
+            Some(if is_by_model { api::Strategy::Model } else { api::Strategy::Embedded });
         out.candidates = candidates.new.iter().cloned().map(shown).collect();
         if dry_run {
             out.memories = would_be(&plan);

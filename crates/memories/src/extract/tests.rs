@@ -61,7 +61,8 @@ async fn what_a_session_teaches_is_written_once_with_its_source() {
     assert!(dry.memories[0].text.as_ref().unwrap().contains(TAUGHT));
     assert!(!dir(&memories).await.join("use-pnpm-installs.md").exists());
     let done = extract(&memories, id).await;
-    assert_eq!((names(&done), done.strategy.as_str()), (vec!["use-pnpm-installs"], "embedded"));
+    assert_eq!(names(&done), ["use-pnpm-installs"]);
+    assert_eq!(done.strategy, Some(api::Strategy::Embedded));
     let text = read(&memories, "use-pnpm-installs").await;
     let source = header::read(&text).header.source.unwrap();
     assert_eq!((source.session, source.messages), (id.to_string(), vec!["3".to_owned()]));

@@ -75,3 +75,17 @@ fn client(name: Option<&str>) -> Result<HookClient, HttpFailure> {
         HttpFailure::field("client", format!("unknown client; use one of {names}"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_api_names_every_client_of_hooks() {
+        for client in HookClient::ALL {
+            let name = serde_json::json!(client.as_str());
+            let named = serde_json::from_value::<bethink_api::HookAgent>(name);
+            assert!(named.is_ok(), "{client:?}");
+        }
+    }
+}

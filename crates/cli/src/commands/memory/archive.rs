@@ -1,4 +1,4 @@
-//! Exports and imports a whole memory: its topics and its index, unchanged, in a directory or a .tar file.
+//! Exports and imports a whole memory: its topics and its index, unchanged, in a directory or a .tar file. Also imports .json exports of claude-mem and mem0.
 
 use std::collections::BTreeMap;
 use std::fs;

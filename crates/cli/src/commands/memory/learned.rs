@@ -1,6 +1,8 @@
 //! Extracts memories from a session, and removes those that were learned from one.
 
-use bethink_api::{Candidate, ExtractRequest, Extracted, ForgetRequest, Forgotten, LearnedMemory};
+use bethink_api::{
+    Candidate, ExtractRequest, Extracted, ForgetRequest, Forgotten, LearnedMemory, Strategy,
+};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone};
@@ -63,7 +65,11 @@ fn sum(done: &Extracted, all: bool) -> String {
         1 => ", 1 skipped, because the agent saved it as a memory itself".to_owned(),
         count => format!(", {count} skipped, because the agent saved them as memories itself"),
     };
-    let by = if done.strategy == "model" { "by the model" } else { "by rules, without a model" };
+    let by = if done.strategy == Some(Strategy::Model) {
+        "by the model"
+    } else {
+        "by rules, without a model"
+    };
     let dry = if done.dry_run { "; nothing was written" } else { "" };
     format!("{looked} checked {by}{agent}{dry}")
 }
