@@ -62,7 +62,7 @@ pub struct ImportRequest {
     pub dry_run: bool,
 }
 
-/// An agent whose sessions can be imported. This type only describes the name to OpenAPI.
+/// An agent whose sessions can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ImportedAgent {

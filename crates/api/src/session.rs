@@ -189,7 +189,7 @@ pub struct NotesUpdate {
     pub updated_at: String,
 }
 
-/// An agent that can report hook events. This type only describes the name to OpenAPI.
+/// An agent that can report hook events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookAgent {

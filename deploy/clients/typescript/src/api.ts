@@ -1381,7 +1381,7 @@ export interface components {
         };
         /** @description The sessions of an agent that were found and imported. */
         AgentTranscripts: {
-            agent: string;
+            agent: components["schemas"]["ImportedAgent"];
             /** @description The file, directory or database that was read. */
             path: string;
             /**
@@ -2091,8 +2091,7 @@ export interface components {
         };
         /** @description What an extraction found and wrote. */
         Extracted: {
-            /** @description `embedded` or `model`; empty if there was nothing to process. */
-            strategy: string;
+            strategy?: components["schemas"]["Strategy"] | null;
             /** @description Whether this was a dry run, which changes nothing. */
             dry_run: boolean;
             /**
@@ -2288,6 +2287,11 @@ export interface components {
             /** @description The message object exactly as it was appended. */
             message: components["schemas"]["Message"];
         };
+        /**
+         * @description An agent that can report hook events.
+         * @enum {string}
+         */
+        HookAgent: "claude-code" | "codex" | "gemini" | "cursor" | "qwen";
         /** @description Whether a file is approved for a project. */
         ImportApproval: {
             /** @description The path with symlinks resolved. */
@@ -2333,14 +2337,15 @@ export interface components {
             path: string;
             /** @description A directory of the project. */
             project_dir?: string | null;
-            /**
-             * @description The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. If
-             *     absent, the agent is recognized by the file's content. If set, the result of the job is an `AgentTranscripts`.
-             */
-            agent?: string | null;
+            agent?: components["schemas"]["ImportedAgent"] | null;
             /** @description Count the sessions and messages, but import nothing. Requires `agent`. */
             dry_run?: boolean;
         };
+        /**
+         * @description An agent whose sessions can be imported.
+         * @enum {string}
+         */
+        ImportedAgent: "claude-code" | "codex" | "gemini" | "qwen" | "opencode" | "pi" | "cline" | "continue";
         /**
          * @description A limit on the part of an index that prompts show.
          * @enum {string}
@@ -4581,10 +4586,12 @@ export type Health = components['schemas']['Health'];
 export type HealthStatus = components['schemas']['HealthStatus'];
 export type Hindsight = components['schemas']['Hindsight'];
 export type HistoryMessage = components['schemas']['HistoryMessage'];
+export type HookAgent = components['schemas']['HookAgent'];
 export type ImportApproval = components['schemas']['ImportApproval'];
 export type ImportFile = components['schemas']['ImportFile'];
 export type ImportMemories = components['schemas']['ImportMemories'];
 export type ImportRequest = components['schemas']['ImportRequest'];
+export type ImportedAgent = components['schemas']['ImportedAgent'];
 export type IndexLimit = components['schemas']['IndexLimit'];
 export type IndexSize = components['schemas']['IndexSize'];
 export type Inject = components['schemas']['Inject'];
@@ -5052,8 +5059,8 @@ export interface operations {
     hook_deliver: {
         parameters: {
             query?: {
-                /** @description `claude-code` (the default), `codex`, `gemini`, `cursor` or `qwen` */
-                client?: string;
+                /** @description The agent that reports the event [default: `claude-code`] */
+                client?: components["schemas"]["HookAgent"];
                 /** @description ID of the event. Events with the same ID are counted once */
                 id?: string;
             };

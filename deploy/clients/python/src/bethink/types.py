@@ -326,6 +326,10 @@ class Hindsight(TypedDict):
     """The names used before and after the compaction that the prompt did not contain."""
 
 
+HookAgent: TypeAlias = Literal['claude-code', 'codex', 'gemini', 'cursor', 'qwen']
+"""An agent that can report hook events."""
+
+
 class ImportApproval(TypedDict):
     """Whether a file is approved for a project."""
 
@@ -335,23 +339,10 @@ class ImportApproval(TypedDict):
     """Whether the file may be loaded now."""
 
 
-class ImportRequest(TypedDict):
-    """Sessions to import from disk."""
-
-    path: str
-    """
-    Absolute path of a session file. If `agent` is set, it may also be the path of a directory of session files, or
-    of a database.
-    """
-    project_dir: NotRequired[str | None]
-    """A directory of the project."""
-    agent: NotRequired[str | None]
-    """
-    The agent that wrote the file: `claude-code`, `codex`, `gemini`, `qwen`, `opencode`, `pi`, `cline` or `continue`. If
-    absent, the agent is recognized by the file's content. If set, the result of the job is an `AgentTranscripts`.
-    """
-    dry_run: NotRequired[bool]
-    """Count the sessions and messages, but import nothing. Requires `agent`."""
+ImportedAgent: TypeAlias = Literal[
+    'claude-code', 'codex', 'gemini', 'qwen', 'opencode', 'pi', 'cline', 'continue'
+]
+"""An agent whose sessions can be imported."""
 
 
 IndexLimit: TypeAlias = Literal['lines', 'bytes']
@@ -1873,6 +1864,21 @@ class ImportMemories(TypedDict):
     """The JSON that claude-mem or mem0 exported."""
 
 
+class ImportRequest(TypedDict):
+    """Sessions to import from disk."""
+
+    path: str
+    """
+    Absolute path of a session file. If `agent` is set, it may also be the path of a directory of session files, or
+    of a database.
+    """
+    project_dir: NotRequired[str | None]
+    """A directory of the project."""
+    agent: NotRequired[ImportedAgent | None]
+    dry_run: NotRequired[bool]
+    """Count the sessions and messages, but import nothing. Requires `agent`."""
+
+
 class InstructionFile(TypedDict):
     """An instruction file that is loaded."""
 
@@ -2590,7 +2596,7 @@ class UsageRow(UsageSums):
 class AgentTranscripts(TypedDict):
     """The sessions of an agent that were found and imported."""
 
-    agent: str
+    agent: ImportedAgent
     path: str
     """The file, directory or database that was read."""
     sessions: int
@@ -2714,8 +2720,7 @@ class DecidedProposal(TypedDict):
 class Extracted(TypedDict):
     """What an extraction found and wrote."""
 
-    strategy: str
-    """`embedded` or `model`; empty if there was nothing to process."""
+    strategy: NotRequired[Strategy | None]
     dry_run: bool
     """Whether this was a dry run, which changes nothing."""
     through_seq: int
