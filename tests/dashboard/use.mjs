@@ -266,7 +266,9 @@ await withBrowser(async (browser) => {
     await banner.waitFor({ state: "hidden" });
   });
 
-  assert.deepEqual(faults, []);
+  // The browser also reports the answer to the edit of notes that had changed.
+  const isConflict = (fault) => /412 \(.*\/notes$/.test(fault);
+  assert.deepEqual(faults.filter((fault) => !isConflict(fault)), []);
   await context.close();
 });
 
