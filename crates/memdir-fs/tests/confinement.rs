@@ -29,13 +29,17 @@ fn a_race_of_swaps_leads_nowhere() {
 /// Runs the same race on the naive implementation. The race must detect it.
 #[test]
 fn the_race_finds_who_checks_first_and_opens_then() {
-    let found = (1..=20).find(|seed| {
+    // Some machines switch between threads so rarely that one race finds only one kind, or neither.
+    let (mut text, mut entry) = (false, false);
+    let found = (1..=200).find(|seed| {
         let dir = tempfile::tempdir().unwrap();
         let race = race(dir.path(), |path| Careless(path.to_owned()), 10_000, *seed);
         let told = |what: &str| race.escapes.iter().any(|escape| escape.contains(what));
-        told("brought a text") && told("brought an entry")
+        text |= told("brought a text");
+        entry |= told("brought an entry");
+        text && entry
     });
-    assert!(found.is_some());
+    assert!(found.is_some(), "a text from outside: {text}; an entry from outside: {entry}");
 }
 
 struct Held(MemoryRoot);

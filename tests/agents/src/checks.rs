@@ -75,7 +75,7 @@ fn install(agent: &Agent, kit: &Installed) -> [(&'static str, Outcome); 3] {
     let url = stage.direct();
     agent.configure(&stage.place, &url);
     // Some agents write their settings in their first run.
-    let (begun, _) = stage.begin(&url, "Hello");
+    let (begun, _) = stage.begin(&url, "Say hello to me.");
     let before = stage.settings();
     let installed = stage.bethink(&["install", agent.name]);
     let remembered = stage.bethink(&["remember", FACT, "--name", "boathouse", "--type", "project"]);

@@ -109,7 +109,11 @@ const QWEN: Agent = Agent {
     ],
     files: &[(
         ".qwen/settings.json",
-        r#"{ "general": { "enableAutoUpdate": false }, "privacy": { "usageStatisticsEnabled": false } }
+        r#"{
+  "general": { "enableAutoUpdate": false },
+  "privacy": { "usageStatisticsEnabled": false },
+  "tools": { "toolSearch": { "enabled": false } }
+}
 "#,
     )],
     states_project: true,
@@ -134,7 +138,11 @@ const GEMINI: Agent = Agent {
         "--prompt",
         "{prompt}",
     ],
-    variables: &[("GEMINI_API_KEY", "key"), ("GOOGLE_GEMINI_BASE_URL", "{url}")],
+    variables: &[
+        ("GEMINI_API_KEY", "key"),
+        ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ("GOOGLE_GEMINI_BASE_URL", "{url}"),
+    ],
     files: &[(
         ".gemini/settings.json",
         r#"{
