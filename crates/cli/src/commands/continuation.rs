@@ -32,7 +32,7 @@ struct ContinuedSession<'a> {
     recent: &'a [HistoryMessage],
 }
 
-/// Starts the agent in the session's directory. This process becomes the agent.
+/// Starts the agent in the session's directory if it still exists, or only prints the prompt. This process becomes the agent.
 pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> Done {
     let agent = named_agent(agent)?;
     let client = app.client().await?;

@@ -31,7 +31,7 @@ impl<'a> NotesContext<'a> {
         u32::try_from(seq.0.min(now) * 100 / now).unwrap_or(100)
     }
 
-    /// Returns a path relative to the project's directory.
+    /// Returns a path below the project's directory relative to it, and any other path unchanged.
     pub(super) fn path<'p>(&self, path: &'p str) -> &'p str {
         let below = path.strip_prefix(self.project_dir).and_then(|rest| rest.strip_prefix('/'));
         below.filter(|rest| !rest.is_empty()).unwrap_or(path)
