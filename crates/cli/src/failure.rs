@@ -155,7 +155,7 @@ impl CliFailure {
     }
 }
 
-/// Returns the limit that the request exceeded, and the daemon's hint. The name of the request's field is left out if the
+/// Returns the limit that the request did not keep to, and the daemon's hint. The name of the request's field is left out if the
 /// hint says enough, because a person at a terminal did not write the request.
 fn refusal_hint(problem: &Problem) -> Option<String> {
     let is_named = problem.limit.is_some() || problem.actual.is_some() || problem.hint.is_none();

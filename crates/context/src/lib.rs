@@ -1,7 +1,7 @@
 //! The context pipeline: how a history becomes a prompt that fits the context window.
 //!
 //! At its core is `view(history, decisions, options)`, which is pure: the same inputs give the same bytes. Stages (budget,
-//! snip, microcompact, collapse) make [`Decision`]s, which are frozen once a prompt that used them was handed out. Nothing
+//! snip, microcompact, collapse) make [`Decision`]s, which are frozen once a prompt that uses them has been handed out. Nothing
 //! here uses a clock, a disk or a network: times and settings are arguments, decisions are return values. `bethink-compactor`
 //! writes summaries, `bethink-store` stores sessions, and the services perform the side effects.
 

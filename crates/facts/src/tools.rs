@@ -45,11 +45,15 @@ impl ToolFailure {
         self.fixed.is_none() && self.tests_passed.is_none() && self.gone.is_none()
     }
 
-    /// Compares the error with what the same command reported later. An error that contains no name cannot be recognized.
-    fn compare(&mut self, later: &str, seq: Seq) {
+    /// Compares the error with what the same command reported later. An error that contains no name cannot be recognized. An
+    /// error of another kind may have kept the command from reporting this one, as a compiler error does with failing tests.
+    fn compare(&mut self, later: &str, error: &str, seq: Seq) {
+        if first_word(&self.error) != first_word(error) {
+            return;
+        }
         let mut named = HashSet::new();
         names::names_in(&self.error, &mut named);
-        let Some(name) = named.into_iter().max_by_key(|name| name.len()) else { return };
+        let Some(name) = named.into_iter().max_by_key(|name| (name.len(), *name)) else { return };
         self.gone = match later.contains(name) {
             true => None,
             false => self.gone.or(Some(seq)),
@@ -234,7 +238,7 @@ impl KnownTools {
         }
         let is_same =
             |one: &&mut ToolFailure| one.of_command && one.key == key && one.fixed.is_none();
-        self.failures.iter_mut().filter(is_same).for_each(|one| one.compare(text, seq));
+        self.failures.iter_mut().filter(is_same).for_each(|one| one.compare(text, &error, seq));
         self.failures.push(ToolFailure {
             seq,
             call,
@@ -266,6 +270,12 @@ impl KnownTools {
             }
         }
     }
+}
+
+/// Returns the first word of a line that reports an error, such as `FAIL` in `--- FAIL: TestTide`.
+fn first_word(error: &str) -> &str {
+    let mut words = error.split(|c: char| !c.is_alphabetic());
+    words.find(|word| !word.is_empty()).unwrap_or_default()
 }
 
 fn is_list_tool(name: &str) -> bool {

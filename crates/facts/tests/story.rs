@@ -102,6 +102,37 @@ fn a_failed_test_is_shown_with_its_fix() {
 }
 
 #[test]
+fn a_failure_that_the_same_command_no_longer_reports_is_not_open() {
+    let run = |n: usize, text: &str| {
+        let id = format!("t{n}");
+        [calls(&id, "Bash", &json!({ "command": "mise run test" })), gives(&id, text, true)]
+    };
+    let (tide, lamp) = ("--- FAIL: TestTide (0.1s)", "--- FAIL: TestLamp (0.1s)");
+    // After each text: the message of which the first failure says that it was no longer reported.
+    for (texts, expect) in [
+        (vec![tide, lamp], Some(4)),
+        (vec![tide, lamp, lamp], Some(4)),
+        (vec![tide, tide], None),
+        (vec![tide, lamp, tide], None),
+        (vec![tide, lamp, tide, lamp], Some(8)),
+        // The compiler failed, so no test ran.
+        (vec![tide, "error[E0308]: mismatched types"], None),
+    ] {
+        let runs: Vec<Value> =
+            texts.iter().enumerate().flat_map(|(n, text)| run(n, text)).collect();
+        let facts = read(&runs);
+        let first = &facts.tools.failures[0];
+        assert_eq!(first.gone.map(|seq| seq.0), expect, "{texts:?}");
+        assert_eq!(first.is_open(), expect.is_none(), "{texts:?}");
+    }
+    let facts = read(&[run(0, tide), run(1, lamp)].concat());
+    assert_eq!(
+        failure(&facts.tools.failures[0]),
+        "[2] Bash `mise run test`: --- FAIL: TestTide (0.1s) → no longer reported in [4]"
+    );
+}
+
+#[test]
 fn a_message_is_read_once() {
     let all = messages(&story());
     let mut facts = Facts::default();

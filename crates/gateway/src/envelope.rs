@@ -73,7 +73,7 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
         None
     }
 
-    /// Returns the leading instructions, if a later request may continue the answer by its ID.
+    /// Returns the leading instructions, if a later request may refer to the answer by its ID instead of repeating the conversation.
     fn chain_heads(_: &WireEnvelope<Self>) -> Option<Arc<[String]>> {
         None
     }

@@ -14,8 +14,8 @@ use shape::{
     is_words, refers, says_nothing, stands_in,
 };
 
-/// Minimum entropy in bits per character. A repeated letter has 0, 32 hexadecimal digits have 3.4 on average, and 40
-/// characters of base64 have 4.7.
+/// Minimum entropy in bits per character. A repeated letter has 0, 32 hexadecimal digits have 3.6 on average, and 40
+/// characters of base64 have 4.8.
 const LEAST_TOKEN: f64 = 2.0;
 const LEAST_RANDOM: f64 = 2.8;
 const LEAST_ASSIGNED: f64 = 3.0;

@@ -1,9 +1,9 @@
 //! What the daemon does when another program has taken the home's port: it uses another port and another token.
 //!
-//! Clients that ask for a proof have not sent anything to that program. But an agent that uses the gateway has the
-//! capability in its settings, and other clients may have the token in theirs, so that program may know both. Replacing
-//! them causes no extra work: every client that has a copy of them also has the old port, and must be set up again
-//! anyway.
+//! Clients that ask for a proof have not sent anything to that program. But an agent that uses the gateway sends the
+//! capability (the secret in its gateway URL) without asking for a proof, and other clients may send the token, so that
+//! program may have received both. Replacing them causes no extra work: every client that has a copy of them also has the
+//! old port, and must be set up again anyway.
 
 use std::io;
 

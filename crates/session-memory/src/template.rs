@@ -97,8 +97,8 @@ impl Template {
         Ok(Self::of(document, level))
     }
 
-    /// Makes a template from a document. Only the first section of each kind gets that kind; the daemon leaves the
-    /// others to the person.
+    /// Makes a template from a document. If several headings match a kind, only the first section gets it, and the
+    /// daemon does not write in the others.
     fn of(document: Document, level: usize) -> Self {
         let mut taken = Vec::new();
         let sections = document.parts.into_iter().map(|part| {

@@ -104,7 +104,7 @@ impl SqliteStore {
     }
 
     /// Marks the file, so that the next start recovers it. Must be called only for faults that a recovery removes. If
-    /// the mark could not be written, the next fault tries again.
+    /// the mark cannot be written, the next fault triggers another attempt.
     pub(crate) fn note_damage(&self, fault: &str) {
         if self.damage.set(fault.to_owned()).is_ok() {
             tracing::error!(

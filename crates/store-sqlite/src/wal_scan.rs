@@ -19,9 +19,9 @@
 //! The end of a transaction counts if the frame's checksum is right, or if its header has the salts of this log and is
 //! in one sector: then it was written as a whole, and no other frame of a transaction says that it is the last one.
 //!
-//! For this to hold, two things must be true, and the store ensures both: a dropped transaction leaves no end behind
-//! for the next start to count (the log is emptied once it is open), and neither does a transaction whose commit failed
-//! (the writer empties the log before it goes on).
+//! For this to hold, the next start must not find the end of a dropped transaction, nor that of a transaction whose commit
+//! failed. The store ensures both: it empties the log once the database is open, and after a failed commit the writer
+//! empties the log before it goes on.
 //!
 //! # What is read of a damaged log
 //!

@@ -36,7 +36,8 @@ pub(crate) enum WriteRequest {
     Close(Answer<()>),
 }
 
-/// Whether a write appends messages without [`append_group`], or creates or deletes a session.
+/// Whether a write may change which messages are the last of a session: it appends messages without [`append_group`], or
+/// creates or deletes a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastMessages {
     MayChange,

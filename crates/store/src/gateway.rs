@@ -5,7 +5,7 @@ use crate::session::NewSession;
 
 /// Finds the session for a client's id or a request.
 pub trait GatewayStore {
-    /// Returns the session for a client's own id; `None` if that session has been deleted.
+    /// Returns the session for a client's own id; `None` if there is none, or if it has been deleted.
     fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>>;
     /// Returns what [`put_client_session`](Self::put_client_session) stored last for a session.
     fn client_of(&self, session: SessionId) -> StoreFuture<'_, Option<ClientSession>>;

@@ -8,6 +8,9 @@ use crate::text::{one_line, shorten_at_word};
 const MACHINE_MADE: &str = include_str!("machine-made.txt");
 /// Beginnings of the message with which a client ends a made-up conversation that shows the model how to answer.
 const EXAMPLES_END: [&str; 1] = ["I switched to a new code base."];
+/// Elements that clients add to the user's text: reminders, and text that hooks returned to Gemini CLI.
+const ADDED: [(&str, &str); 2] =
+    [("<system-reminder>", "</system-reminder>"), ("<hook_context>", "</hook_context>")];
 /// First lines that say nothing about what is asked.
 const BOILERPLATE: &str = include_str!("title-boilerplate.txt");
 /// A title is the first paragraph of a prompt, cut at the end of a word to this many characters. Lists cut it again to their
@@ -34,20 +37,28 @@ pub fn command_arguments(text: &str) -> Option<&str> {
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// Returns the text without `<system-reminder>` elements. Everything from the first tag to the last one is removed,
-/// because text that a reminder quotes may contain such tags. If an element is not closed, the rest of the text is
-/// removed, too.
+/// Returns the text without the elements that clients add to it: `<system-reminder>` and `<hook_context>`.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
-    const OPEN: &str = "<system-reminder>";
-    const CLOSE: &str = "</system-reminder>";
-    let Some((before, reminders)) = text.split_once(OPEN) else { return Cow::Borrowed(text) };
-    let after = match (reminders.rfind(OPEN), reminders.rfind(CLOSE)) {
-        (open, Some(close)) if open.is_none_or(|open| open < close) => {
-            &reminders[close + CLOSE.len()..]
+    let mut text = Cow::Borrowed(text);
+    for (open, close) in ADDED {
+        if let Some(shorter) = without_element(&text, open, close) {
+            text = Cow::Owned(shorter);
+        }
+    }
+    text
+}
+
+/// Removes everything from the first opening tag to the last closing tag, because text that an element quotes may contain
+/// such tags. If an element is not closed, the rest of the text is removed, too. Returns `None` if there is no element.
+fn without_element(text: &str, open: &str, close: &str) -> Option<String> {
+    let (before, inside) = text.split_once(open)?;
+    let after = match (inside.rfind(open), inside.rfind(close)) {
+        (open, Some(closed)) if open.is_none_or(|open| open < closed) => {
+            &inside[closed + close.len()..]
         }
         _ => "",
     };
-    Cow::Owned(format!("{before}{after}"))
+    Some(format!("{before}{after}"))
 }
 
 /// Returns a title for a session that begins with this prompt: the first paragraph that a person typed, on one line,
@@ -141,6 +152,8 @@ mod tests {
         check(&format!("{quoted}</system-reminder> c"), " c");
         check(quoted, "");
         check("a</system-reminder> b", "a</system-reminder> b");
+        check("Paint it.<hook_context>A memory.</hook_context>", "Paint it.");
+        check("a <hook_context>b</hook_context><system-reminder>c</system-reminder> d", "a  d");
     }
 
     #[test]

@@ -21,8 +21,8 @@ const DEPTH: usize = 8;
 const HEAD: u64 = 1 << 20;
 /// Maximum size, in bytes, of the files that an agent stores next to a transcript.
 const BESIDE: u64 = 16 << 20;
-/// A session in a database is read again if it has changed since this many milliseconds before the last reading,
-/// because the session's timestamp is not updated with each part of an answer.
+/// Margin in milliseconds. A session in a database is read again if its timestamp is later than the last read minus this
+/// margin, because the timestamp is not updated with each part of an answer.
 const DATABASE_MARGIN: i64 = 10 * 60 * 1_000;
 
 /// One session of an agent.

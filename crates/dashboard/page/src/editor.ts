@@ -1,4 +1,4 @@
-// The editor of a Markdown file, such as a memory: text beside its preview, and both changes when the file changed meanwhile.
+// The editor of a Markdown file, such as a memory: text beside its preview, and both sets of changes if the file has changed in the meantime.
 
 import { ApiError, type BothVersions } from "./api.ts";
 import { diffView } from "./diff-view.ts";

@@ -149,8 +149,8 @@ fn in_catalog(catalog: &Catalog, number: u32, general: f32) -> f32 {
     if general == HABITUAL && !is_subject() { COMMON } else { general }
 }
 
-/// Returns how much information a term's occurrence in a topic carries: 0 if all topics contain the term, 1 if none
-/// does.
+/// Returns how much information a term's occurrence in a topic carries: near 0 if all topics of a large directory
+/// contain the term, 1 if none does.
 pub(crate) fn rarity(catalog: &Catalog, number: u32) -> f32 {
     let all = catalog.len() as f32 + IMAGINED_TOPICS + 1.0;
     let holding = catalog.postings[number as usize].len() as f32 + 1.0;

@@ -103,8 +103,7 @@ pub fn is_answered(picks: &[Pick]) -> bool {
 /// How similar topics are to a question in meaning.
 #[derive(Debug, Default)]
 struct Alike {
-    /// For each slot, how far the topic's similarity exceeds the mean of all topics or [`ALIKE`], whichever is lower.
-    /// Empty if no topic is similar enough.
+    /// For the slot of each topic that is similar enough, how far its similarity exceeds the mean of all topics or [`ALIKE`], whichever is lower.
     above: HashMap<u32, f32>,
     /// The slots of all topics that are similar enough, the most similar first.
     most: Vec<u32>,

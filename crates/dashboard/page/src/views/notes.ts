@@ -96,7 +96,7 @@ function show(opened: Opened, notes: Notes, { again, edit }: { readonly again: (
 }
 
 function age(opened: Opened, notes: Notes, behind: number): Child {
-  if (notes.through === 0) return "No notes yet. This is the empty template.";
+  if (notes.through === 0) return "These notes do not cover any message yet.";
   const to = h("a", { href: link(["session", opened.id], { seq: notes.through }) }, `message ${whole(notes.through)}`);
   return ["Covers the session up to ", to, behind > 0 ? "" : " (the newest)", notes.at && [", sent ", time(notes.at, true)], behind > 0 ? `. Not covered yet: ${count(behind, "newer message")}.` : "."];
 }

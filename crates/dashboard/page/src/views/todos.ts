@@ -1,4 +1,4 @@
-// The agent's todo list, which a person can change: an entry's state, new entries, entries that are no longer wanted.
+// The agent's todo list. A person can change an entry's state, add entries and remove them.
 
 import { type Todo, client } from "../api.ts";
 import { say } from "../dialog.ts";
@@ -41,7 +41,7 @@ export async function todos(main: HTMLElement, context: Context): Promise<void> 
 }
 
 function show(todos: readonly Todo[], put: Change): Child {
-  if (todos.length === 0) return empty("No todos.", "The agent's todo list appears here once the agent creates one. You can also begin it.");
+  if (todos.length === 0) return empty("No todos.", "The agent's todo list appears here once the agent creates one. You can also add a todo below.");
   const done = todos.filter((todo) => todo.status === "completed").length;
   return [h("p", { class: "faint sum" }, `${done} of ${todos.length} done`), h("ul", { class: "todos" }, todos.map((todo) => row(todo, put)))];
 }
@@ -54,7 +54,7 @@ function row(todo: Todo, put: Change): Child {
   return h(
     "li",
     { class: `todo ${todo.status}` },
-    h("button", { type: "button", class: "todo-mark", "aria-label": name, title: `Mark as ${WORDS[next]}`, onclick: go }, MARKS[todo.status]),
+    h("button", { type: "button", class: "todo-mark", "aria-label": name, title: `Change to “${WORDS[next]}”`, onclick: go }, MARKS[todo.status]),
     h("span", { dir: "auto" }, todo.content),
     todo.priority === "high" && badge("high", "bad"),
     h("button", { type: "button", class: "small quiet", "aria-label": `Remove: ${todo.content}`, onclick: remove }, "Remove"),
