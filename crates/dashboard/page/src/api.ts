@@ -30,6 +30,9 @@ export async function signIn(launch: string): Promise<void> {
   sessionStorage.setItem(PAGE_KEY, page);
 }
 
+/** Returns the tag as `If-Match` expects it: problems contain it without quotes. */
+export const quoted = (etag: string) => (etag.startsWith('"') || etag.startsWith("W/") ? etag : `"${etag}"`);
+
 export const client = new Client(async (path, init) => {
   const headers = new Headers(init.headers);
   headers.set(PAGE_HEADER, sessionStorage.getItem(PAGE_KEY) ?? "");

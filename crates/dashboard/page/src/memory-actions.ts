@@ -1,6 +1,6 @@
 // What a person does with a memory: write, rename, move and delete it.
 
-import { type MemoryScope, client } from "./api.ts";
+import { type MemoryScope, client, quoted } from "./api.ts";
 import { modal, say } from "./dialog.ts";
 import { fill, h } from "./dom.ts";
 import { draftKeys } from "./drafts.ts";
@@ -15,9 +15,6 @@ export interface Place {
 }
 
 const options = ({ project, scope, name }: Place) => ({ path: { scope, name }, query: { project_dir: project } });
-
-/** Returns the tag as `If-Match` expects it: problems contain it without quotes. */
-export const quoted = (etag: string) => (etag.startsWith('"') || etag.startsWith("W/") ? etag : `"${etag}"`);
 
 /** Writes a memory, if it still has this tag. An empty tag means that it must not exist. */
 export function writeMemory(place: Place, text: string, etag: string) {

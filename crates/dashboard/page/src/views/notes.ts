@@ -1,11 +1,10 @@
 // The notes of a session, and which messages they cover.
 
-import { client } from "../api.ts";
+import { client, quoted } from "../api.ts";
 import { say } from "../dialog.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { draftOf } from "../drafts.ts";
 import { Editor } from "../editor.ts";
-import { quoted } from "../memory-actions.ts";
 import { count, whole } from "../number.ts";
 import { prose } from "../prose.ts";
 import { link } from "../route.ts";
