@@ -8,9 +8,6 @@ use crate::text::{one_line, shorten_at_word};
 const MACHINE_MADE: &str = include_str!("machine-made.txt");
 /// Beginnings of the message with which a client ends a made-up conversation that shows the model how to answer.
 const EXAMPLES_END: [&str; 1] = ["I switched to a new code base."];
-/// Elements that clients add to the user's text: reminders, and text that hooks returned to Gemini CLI.
-const ADDED: [(&str, &str); 2] =
-    [("<system-reminder>", "</system-reminder>"), ("<hook_context>", "</hook_context>")];
 /// First lines that say nothing about what is asked.
 const BOILERPLATE: &str = include_str!("title-boilerplate.txt");
 /// A title is the first paragraph of a prompt, cut at the end of a word to this many characters. Lists cut it again to their
@@ -37,28 +34,33 @@ pub fn command_arguments(text: &str) -> Option<&str> {
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// Returns the text without the elements that clients add to it: `<system-reminder>` and `<hook_context>`.
+/// Returns the text without the elements that clients add to it: `<system-reminder>` and `<hook_context>`. Everything from
+/// the first reminder's tag to the last one is removed, because text that a reminder quotes may contain such tags. If an
+/// element is not closed, the rest of the text is removed, too.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
-    let mut text = Cow::Borrowed(text);
-    for (open, close) in ADDED {
-        if let Some(shorter) = without_element(&text, open, close) {
-            text = Cow::Owned(shorter);
-        }
-    }
-    text
-}
-
-/// Removes everything from the first opening tag to the last closing tag, because text that an element quotes may contain
-/// such tags. If an element is not closed, the rest of the text is removed, too. Returns `None` if there is no element.
-fn without_element(text: &str, open: &str, close: &str) -> Option<String> {
-    let (before, inside) = text.split_once(open)?;
-    let after = match (inside.rfind(open), inside.rfind(close)) {
-        (open, Some(closed)) if open.is_none_or(|open| open < closed) => {
-            &inside[closed + close.len()..]
+    const OPEN: &str = "<system-reminder>";
+    const CLOSE: &str = "</system-reminder>";
+    let text = without_hook_contexts(text);
+    let Some((before, reminders)) = text.split_once(OPEN) else { return text };
+    let after = match (reminders.rfind(OPEN), reminders.rfind(CLOSE)) {
+        (open, Some(close)) if open.is_none_or(|open| open < close) => {
+            &reminders[close + CLOSE.len()..]
         }
         _ => "",
     };
-    Some(format!("{before}{after}"))
+    Cow::Owned(format!("{before}{after}"))
+}
+
+/// Removes what hooks returned to Gemini CLI, which adds it before and after the user's text. It escapes angle brackets, so
+/// an element cannot contain tags.
+fn without_hook_contexts(text: &str) -> Cow<'_, str> {
+    let mut parts = text.split("<hook_context>");
+    let before = parts.next().unwrap_or_default();
+    if before.len() == text.len() {
+        return Cow::Borrowed(text);
+    }
+    let after = parts.filter_map(|part| part.split_once("</hook_context>"));
+    Cow::Owned(after.fold(before.to_owned(), |kept, (_, rest)| kept + rest))
 }
 
 /// Returns a title for a session that begins with this prompt: the first paragraph that a person typed, on one line,
@@ -153,6 +155,8 @@ mod tests {
         check(quoted, "");
         check("a</system-reminder> b", "a</system-reminder> b");
         check("Paint it.<hook_context>A memory.</hook_context>", "Paint it.");
+        check("<hook_context>A</hook_context>Paint it.<hook_context>B</hook_context>", "Paint it.");
+        check("Paint it.<hook_context>A", "Paint it.");
         check("a <hook_context>b</hook_context><system-reminder>c</system-reminder> d", "a  d");
     }
 
