@@ -8,12 +8,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use bethink_install::read_settings;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::CliFailure;
-
-/// Maximum size of a settings file, in bytes. Claude Code's own grows to several megabytes.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// A settings file as it was read.
 #[derive(Debug)]
@@ -26,7 +24,8 @@ pub(crate) struct Configured {
 impl Configured {
     pub(crate) fn read(path: &Path) -> Result<Self, CliFailure> {
         let target = target(path).map_err(|error| CliFailure::file("find", path, &error))?;
-        let text = text_of(&target).map_err(|error| CliFailure::file("read", path, &error))?;
+        let text =
+            read_settings(&target).map_err(|error| CliFailure::file("read", path, &error))?;
         Ok(Self { target, text })
     }
 
@@ -76,7 +75,7 @@ impl Configured {
     }
 
     fn check_unchanged(&self) -> Result<(), CliFailure> {
-        let now = text_of(&self.target)
+        let now = read_settings(&self.target)
             .map_err(|error| CliFailure::file("read", &self.target, &error))?;
         if now == self.text {
             return Ok(());
@@ -99,21 +98,6 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         },
         Err(error) => Err(error),
     }
-}
-
-fn text_of(path: &Path) -> io::Result<Option<String>> {
-    let meta = match fs::metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file, or larger than 64 MiB",
-        ));
-    }
-    fs::read_to_string(path).map(Some)
 }
 
 /// What we know about a file that we changed.

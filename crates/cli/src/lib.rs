@@ -13,8 +13,8 @@ mod disk;
 mod failure;
 mod help;
 mod hook;
-mod installation;
 mod picker;
+mod program_copies;
 mod service;
 mod template;
 

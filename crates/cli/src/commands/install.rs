@@ -1,21 +1,19 @@
 //! `bethink install` and `uninstall`: adds our entries to an agent's settings, and removes them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bethink_api::GatewayAddresses;
-use bethink_config::Home;
 use bethink_install::{
-    ClientPlaces, InstallAgent, InstallRequest, InstallState, Ours, SettingsEdit, SettingsFile,
-    files, unified_diff,
+    AgentFile, AgentSearch, ClientPlaces, FoundAgent, InstallAgent, InstallRequest, InstallState,
+    Ours, SettingsEdit, SettingsFile, existing, files, unified_diff,
 };
 use bethink_terminal::{StyledText, Tone};
 use serde::Serialize;
 
-use super::plugin;
-use crate::app::{CliApp, dir_variable};
+use crate::app::CliApp;
 use crate::disk::{Configured, SettingsBackup};
 use crate::failure::{CliFailure, Done};
-use crate::installation::{keep, lasting};
+use crate::program_copies::keep;
 use bethink_render::diff;
 
 #[derive(Clone, Copy, Debug)]
@@ -74,13 +72,14 @@ pub(super) async fn add(
     how: InstallOptions,
 ) -> Result<bool, CliFailure> {
     let InstallOptions { dry_run, gateway, .. } = how;
-    let wanted = wanted(app, agent, gateway).await?;
-    let places = places(app, app.project_given)?;
-    let found = files(agent, &places, &wanted);
+    let search = search(app, app.project_given)?;
+    let wanted = with_addresses(search.wanted.clone(), app, agent, gateway).await?;
+    let places = &search.places;
+    let found = files(agent, places, &wanted);
     if found.is_empty() {
-        return Err(without_files(agent, &places));
+        return Err(without_files(agent, places));
     }
-    if let Some(removal) = plugin::removal(app, agent) {
+    if let Some(removal) = search.plugin(agent) {
         return Err(CliFailure::hinted(
             format!(
                 "{} already has bethink as a plugin; bethink's hooks would run twice",
@@ -148,13 +147,10 @@ fn without_files(agent: InstallAgent, places: &ClientPlaces) -> CliFailure {
 
 pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     let agent = named_agent(agent)?;
-    let places = places(app, app.project_given)?;
+    let AgentSearch { places, wanted, .. } = search(app, app.project_given)?;
     // Our addresses are recognized by their form, so the value does not matter.
-    let wanted = InstallRequest {
-        anthropic: Some(String::new()),
-        openai: Some(String::new()),
-        ..request(app)
-    };
+    let wanted =
+        InstallRequest { anthropic: Some(String::new()), openai: Some(String::new()), ..wanted };
     let backup = SettingsBackup::of(app.places.home.path());
     let mut planned = Vec::new();
     for mut file in files(agent, &places, &wanted) {
@@ -192,72 +188,37 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     show(app, agent, &outcomes, dry_run)
 }
 
-/// An agent, one of its files, and the state of our entries in it.
-pub(super) type FileState = (InstallAgent, PathBuf, Result<InstallState, String>);
-
-/// Returns the states of all agents' files: the user's own, or those of a project.
-pub(super) fn states(app: &CliApp, project: bool) -> Vec<FileState> {
-    states_of(app, &request(app), project, |_| true)
-}
-
-/// Returns only the states of the files that contain the gateway's addresses.
-pub(super) fn address_states(app: &CliApp, addresses: GatewayAddresses) -> Vec<FileState> {
-    let wanted = InstallRequest {
-        anthropic: Some(addresses.anthropic),
-        openai: Some(addresses.openai),
-        ..request(app)
-    };
-    states_of(app, &wanted, false, is_address)
+/// Returns the files that contain the gateway's addresses, with their states.
+pub(super) fn address_files(
+    app: &CliApp,
+    addresses: GatewayAddresses,
+) -> Vec<(InstallAgent, AgentFile)> {
+    let Ok(mut search) = search(app, false) else { return Vec::new() };
+    search.wanted.anthropic = Some(addresses.anthropic);
+    search.wanted.openai = Some(addresses.openai);
+    let of = |agent| search.files(agent, is_address).into_iter().map(move |file| (agent, file));
+    InstallAgent::ALL.into_iter().flat_map(of).collect()
 }
 
 fn is_address(edit: &SettingsEdit) -> bool {
     matches!(edit, SettingsEdit::Member { ours: Ours::Address, .. })
 }
 
-fn states_of(
-    app: &CliApp,
-    wanted: &InstallRequest,
-    project: bool,
-    counts: impl Fn(&SettingsEdit) -> bool,
-) -> Vec<FileState> {
-    let Ok(places) = places(app, project) else { return Vec::new() };
-    let mut states = Vec::new();
-    for agent in InstallAgent::ALL {
-        for mut file in files(agent, &places, wanted) {
-            file.edits.retain(&counts);
-            let path = existing(file.path.clone());
-            let Ok(now) = Configured::read(&path) else { continue };
-            let state = file.state(now.text()).map_err(|fault| fault.to_string());
-            states.push((agent, path, state));
-        }
-    }
-    states
-}
-
-/// Returns whether an agent is on this machine: its program is in `PATH`, or its settings directory exists.
-pub(super) fn is_present(app: &CliApp, agent: InstallAgent) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_in_path = |program| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
-    dir_of(app, agent).is_some_and(|dir| dir.is_dir()) || agent.command().is_some_and(is_in_path)
-}
-
-/// Returns the directory in which the agent keeps the user's settings.
-pub(super) fn dir_of(app: &CliApp, agent: InstallAgent) -> Option<PathBuf> {
-    agent.dir(&places(app, false).ok()?)
+/// Returns all agents with the states of their files: the user's own files, or those of the project.
+pub(super) fn agents(app: &CliApp, project: bool) -> Vec<FoundAgent> {
+    search(app, project).map_or_else(|_| Vec::new(), |search| search.agents())
 }
 
 /// Returns the next step for the user, once the daemon is running.
 pub(super) fn next_step(app: &CliApp) -> String {
-    let states = states(app, false);
-    let is_ours = |agent| {
-        states.iter().any(|(of, _, state)| {
-            *of == agent && matches!(state, Ok(InstallState::Current | InstallState::Stale))
-        })
-    };
-    let mut present = InstallAgent::ALL.into_iter().filter(|&agent| is_present(app, agent));
-    if let Some(agent) = InstallAgent::ALL.into_iter().find(|&agent| is_ours(agent)) {
+    let agents = agents(app, false);
+    let is_ours =
+        |file: &AgentFile| matches!(file.state, Ok(InstallState::Current | InstallState::Stale));
+    if let Some(FoundAgent { agent, .. }) = agents.iter().find(|one| one.files.iter().any(is_ours))
+    {
         return format!("start a new {} session; `bethink dashboard` shows it", agent.title());
     }
+    let mut present = agents.iter().filter(|one| one.is_present).map(|one| one.agent);
     let agent = present.next().unwrap_or(InstallAgent::ClaudeCode);
     format!("`bethink install {}` adds bethink to {}", agent.as_str(), agent.title())
 }
@@ -323,12 +284,12 @@ pub(super) fn named_agent(name: &str) -> Result<InstallAgent, CliFailure> {
     })
 }
 
-async fn wanted(
+async fn with_addresses(
+    wanted: InstallRequest,
     app: &CliApp,
     agent: InstallAgent,
     gateway: bool,
 ) -> Result<InstallRequest, CliFailure> {
-    let wanted = request(app);
     if !gateway {
         return Ok(wanted);
     }
@@ -346,53 +307,14 @@ async fn wanted(
     })
 }
 
-/// Returns what to write, except for the gateway's addresses. This includes bethink's home if a program would not find it
-/// without bethink's and XDG's environment variables.
-fn request(app: &CliApp) -> InstallRequest {
-    let bare = |name: &str| std::env::var(name).ok().filter(|_| name == "HOME");
-    let default = Home::find(&bare, None).ok();
-    let own = app.places.home.path();
-    let is_default = default.is_some_and(|home| home.path() == own);
-    InstallRequest {
-        program: program(app),
-        home: (!is_default).then(|| own.display().to_string()),
-        ..InstallRequest::default()
-    }
-}
-
-fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
-    let person = dir_variable("HOME")
+/// Returns where the user's agents are, and what to write except for the gateway's addresses.
+fn search(app: &CliApp, project: bool) -> Result<AgentSearch, CliFailure> {
+    let env = |name: &str| std::env::var_os(name);
+    let search = AgentSearch::new(&env, &app.program, app.places.home.path());
+    let mut search = search
         .ok_or_else(|| CliFailure::hinted("could not find your home directory", "set HOME"))?;
-    Ok(ClientPlaces {
-        config: dir_variable("XDG_CONFIG_HOME").unwrap_or_else(|| person.join(".config")),
-        claude: dir_variable("CLAUDE_CONFIG_DIR"),
-        codex: dir_variable("CODEX_HOME"),
-        copilot: dir_variable("COPILOT_HOME"),
-        cline: dir_variable("CLINE_DIR"),
-        qwen: dir_variable("QWEN_HOME"),
-        is_mac: cfg!(target_os = "macos"),
-        project: project.then(|| app.project.clone()),
-        person,
-    })
-}
-
-/// Returns this program's path in `PATH` if it is there, because an update replaces that file; else its own path. For a
-/// program in a cache, returns the path of its copy.
-fn program(app: &CliApp) -> String {
-    let own = app.program.canonicalize().ok();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut named = std::env::split_paths(&path).map(|dir| dir.join("bethink"));
-    let found =
-        named.find(|file| file.is_absolute() && file.canonicalize().ok() == own && own.is_some());
-    let program = found.unwrap_or_else(|| app.program.clone());
-    lasting(&program, app.places.home.path()).display().to_string()
-}
-
-/// Some agents also read `NAME.jsonc`. If only that file exists, it is used.
-fn existing(path: PathBuf) -> PathBuf {
-    let other = path.with_extension("jsonc");
-    let is_json = path.extension().is_some_and(|extension| extension == "json");
-    if is_json && !path.exists() && other.exists() { other } else { path }
+    search.places.project = project.then(|| app.project.clone());
+    Ok(search)
 }
 
 fn not_edited(path: &Path, fault: &bethink_install::NotEdited) -> CliFailure {

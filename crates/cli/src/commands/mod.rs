@@ -24,7 +24,6 @@ mod mcp;
 mod memory;
 mod notes;
 mod played;
-mod plugin;
 mod recall;
 mod recording;
 mod replay;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bethink_client::stop::stop;
 use bethink_client::{Client, StopError};
+use bethink_install::lasting;
 use bethink_terminal::{Screen, StyledText, Tone};
 use serde::Serialize;
 use serde_json::json;
@@ -16,7 +17,7 @@ use super::daemon;
 use crate::app::{CliApp, starter};
 use crate::disk::Configured;
 use crate::failure::{CliFailure, Done};
-use crate::installation::{keep, lasting};
+use crate::program_copies::keep;
 use crate::service::{Manager, Service, is_ours};
 
 /// How long a service manager may take to start the daemon, and how often to check.

@@ -1,10 +1,11 @@
 //! `bethink upgrade`: says how to update bethink, depending on how it was installed. The command contacts no server.
 
+use bethink_install::Installation;
 use serde_json::json;
 
 use crate::app::CliApp;
 use crate::failure::Done;
-use crate::installation::{Installation, keep};
+use crate::program_copies::keep;
 
 pub(crate) fn upgrade(app: &mut CliApp) -> Done {
     let home = app.places.home.path();

@@ -3,18 +3,17 @@
 use std::path::Path;
 
 use bethink_client::Client;
-use bethink_install::{InstallAgent, InstallState};
+use bethink_install::{AgentFile, FoundAgent, InstallAgent, InstallState};
 use bethink_spool::{Faults, Spool};
 use bethink_terminal::words::plural;
 
 use crate::app::CliApp;
 use crate::commands::finding::{DoctorFinding, ok, tip, warn};
-use crate::commands::install::{address_states, is_present, states};
-use crate::commands::plugin;
+use crate::commands::install;
 
 pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
     let mut findings: Vec<DoctorFinding> =
-        InstallAgent::ALL.into_iter().filter_map(|agent| one(app, agent)).collect();
+        install::agents(app, false).iter().filter_map(one).collect();
     if findings.is_empty() {
         let names: Vec<_> = InstallAgent::ALL.iter().map(|agent| agent.as_str()).collect();
         let todo = format!("install one of {}, then run `bethink install`", names.join(", "));
@@ -26,12 +25,12 @@ pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
 }
 
 /// Checks one agent. Returns `None` if it is not on this machine.
-fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
+fn one(found: &FoundAgent) -> Option<DoctorFinding> {
+    let FoundAgent { agent, is_present, plugin, files } = found;
     let name = agent.as_str();
-    let states: Vec<_> = states(app, false).into_iter().filter(|(of, ..)| *of == agent).collect();
-    let is = |wanted: InstallState| states.iter().any(|(_, _, state)| *state == Ok(wanted));
+    let is = |wanted: InstallState| files.iter().any(|file| file.is(wanted));
     let is_installed = is(InstallState::Current) || is(InstallState::Stale);
-    match plugin::removal(app, agent) {
+    match plugin {
         Some(removal) if is_installed => {
             let found = format!(
                 "{name}: installed both in its settings and as a plugin, so bethink's hooks run twice"
@@ -42,15 +41,15 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
         Some(_) => return Some(ok("agents", format!("{name}: installed as a plugin"))),
         None => {}
     }
-    let is_read = states.iter().all(|(_, _, state)| state.is_ok());
+    let is_read = files.iter().all(|file| file.state.is_ok());
     if is_read && !is_installed {
-        return is_present(app, agent).then(|| {
+        return is_present.then(|| {
             let found = format!("{}: found, but bethink is not installed for it", agent.title());
             tip("agents", found, format!("run `bethink install {name}`"))
         });
     }
     let again = format!("run `bethink install {name}`");
-    for (_, path, state) in &states {
+    for AgentFile { path, state } in files {
         let path = path.display();
         match state {
             Err(fault) => {
@@ -68,7 +67,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
             Ok(InstallState::Current) => {}
         }
     }
-    if agent == InstallAgent::Codex && !states.iter().any(|(_, path, _)| trusts_hooks(path)) {
+    if *agent == InstallAgent::Codex && !files.iter().any(|file| trusts_hooks(&file.path)) {
         let found = format!("{name}: installed, but its hooks do not run until you trust them");
         return Some(tip("agents", found, "start `codex` once and choose to trust the hooks"));
     }
@@ -83,9 +82,9 @@ fn trusts_hooks(config: &Path) -> bool {
 /// Reports agents that send their model calls to an address that the gateway no longer has.
 pub(super) async fn gateway(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     let Ok(addresses) = client.gateway().await else { return Vec::new() };
-    let states = address_states(app, addresses).into_iter();
-    let stale = states.filter(|(_, _, state)| *state == Ok(InstallState::Stale));
-    let findings = stale.map(|(agent, path, _)| {
+    let files = install::address_files(app, addresses).into_iter();
+    let stale = files.filter(|(_, file)| file.is(InstallState::Stale));
+    let findings = stale.map(|(agent, AgentFile { path, .. })| {
         let name = agent.as_str();
         let found = format!("{name}: the gateway's address in {} is outdated", path.display());
         warn("agents", found, format!("run `bethink install {name} --gateway`"))

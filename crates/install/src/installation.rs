@@ -1,21 +1,18 @@
 //! How this program was installed, according to its path: how to update it, and whether its file may disappear.
 
-use std::fs::{self, DirBuilder, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::failure::CliFailure;
-
 /// The programs that are installed together.
-const PROGRAMS: [&str; 2] = ["bethink", "bethinkd"];
-/// The folder of the home with copies of programs that ran from a cache, and the file in it that names the cache's owner.
-const COPIES: &str = "bin";
-const SOURCE: &str = "installed-by";
+pub const PROGRAMS: [&str; 2] = ["bethink", "bethinkd"];
+/// The folder of the home with copies of programs that ran from a cache.
+pub const COPIES: &str = "bin";
+/// The file among the copies that names the cache's owner.
+pub const SOURCE: &str = "installed-by";
 
 /// Where a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Installation {
+pub enum Installation {
     /// The cache of `npx`, which npm may empty.
     Npx,
     Npm,
@@ -36,7 +33,7 @@ pub(crate) enum Installation {
 
 impl Installation {
     /// Returns how the program at this path was installed. For a copy in `home`, returns how the original was installed.
-    pub(crate) fn of(program: &Path, home: &Path) -> Self {
+    pub fn of(program: &Path, home: &Path) -> Self {
         if program.parent() == Some(&home.join(COPIES)) {
             let source = fs::read_to_string(home.join(COPIES).join(SOURCE)).unwrap_or_default();
             return match source.trim() {
@@ -67,7 +64,7 @@ impl Installation {
         }
     }
 
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Npx => "npx",
             Self::Npm => "npm",
@@ -85,7 +82,7 @@ impl Installation {
     }
 
     /// Returns the command that installs the newest version, or an instruction if there is no such command.
-    pub(crate) fn update(self) -> &'static str {
+    pub fn update(self) -> &'static str {
         match self {
             Self::Npx => "npx bethink@latest upgrade",
             Self::Npm => "npm install --global bethink@latest",
@@ -105,51 +102,18 @@ impl Installation {
     }
 
     /// Whether the program's file may be deleted at any time, so that its path must not be written into settings.
-    pub(crate) fn is_cached(self, program: &Path, home: &Path) -> bool {
+    pub fn is_cached(self, program: &Path, home: &Path) -> bool {
         matches!(self, Self::Npx | Self::Uvx) && !program.starts_with(home.join(COPIES))
     }
 }
 
 /// Returns a path to this program that will not disappear: its own path or, if it runs from a cache, the path of the copy that
-/// [`keep`] makes.
-pub(crate) fn lasting(program: &Path, home: &Path) -> PathBuf {
+/// `bethink install` makes.
+pub fn lasting(program: &Path, home: &Path) -> PathBuf {
     match Installation::of(program, home).is_cached(program, home) {
         true => home.join(COPIES).join(PROGRAMS[0]),
         false => program.to_owned(),
     }
-}
-
-/// Copies the programs to the home if this one runs from a cache. Returns whether a new copy was made.
-pub(crate) fn keep(program: &Path, home: &Path) -> Result<bool, CliFailure> {
-    let source = Installation::of(program, home);
-    if !source.is_cached(program, home) {
-        return Ok(false);
-    }
-    let dir = home.join(COPIES);
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error: io::Error| CliFailure::file("write", &path, &error)
-    };
-    DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(failed(&dir))?;
-    let mut is_new = false;
-    for name in PROGRAMS {
-        let (from, to) = (program.with_file_name(name), dir.join(name));
-        let bytes = fs::read(&from).map_err(|error| CliFailure::file("read", &from, &error))?;
-        if fs::read(&to).is_ok_and(|old| old == bytes) {
-            continue;
-        }
-        // A rename also replaces a program that is running.
-        let mut new = tempfile::NamedTempFile::new_in(&dir).map_err(failed(&to))?;
-        new.write_all(&bytes).map_err(failed(&to))?;
-        new.as_file().set_permissions(Permissions::from_mode(0o755)).map_err(failed(&to))?;
-        // Settings will name this file, so it must be whole after a power cut.
-        new.as_file().sync_all().map_err(failed(&to))?;
-        new.persist(&to).map_err(|error| failed(&to)(error.error))?;
-        is_new = true;
-    }
-    let note = dir.join(SOURCE);
-    fs::write(&note, source.as_str()).map_err(failed(&note))?;
-    Ok(is_new)
 }
 
 /// Whether the path has these components next to each other.
@@ -183,34 +147,5 @@ mod tests {
         check("/nix/store/abc-bethink/bin/bethink", Installation::Nix);
         check("/opt/bethink-0.1.0/bin/bethink", Installation::Archive);
         check("/h/.local/share/bethink/bin/bethink", Installation::Npx);
-    }
-
-    #[test]
-    fn programs_in_a_cache_are_copied_once_and_again_when_they_change() {
-        let dir = tempfile::tempdir().unwrap();
-        let (home, cache) = (dir.path().join("home"), dir.path().join("uv/archive-v0/x/bin"));
-        fs::create_dir_all(&cache).unwrap();
-        for name in PROGRAMS {
-            fs::write(cache.join(name), name).unwrap();
-        }
-        let program = cache.join("bethink");
-        let copy = lasting(&program, &home);
-        assert!(keep(&program, &home).unwrap());
-        assert!(!keep(&program, &home).unwrap(), "the copies are the same");
-        assert_eq!(fs::read_to_string(copy.with_file_name("bethinkd")).unwrap(), "bethinkd");
-        assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o755);
-        assert_eq!(Installation::of(&copy, &home), Installation::Uvx);
-        assert!(!keep(&copy, &home).unwrap(), "a copy is not copied");
-        fs::write(&program, "newer").unwrap();
-        assert!(keep(&program, &home).unwrap());
-        assert_eq!(fs::read_to_string(&copy).unwrap(), "newer");
-    }
-
-    #[test]
-    fn a_program_that_stays_is_not_copied() {
-        let dir = tempfile::tempdir().unwrap();
-        let program = dir.path().join("bin/bethink");
-        assert!(!keep(&program, dir.path()).unwrap());
-        assert_eq!(lasting(&program, Path::new("/other")), program);
     }
 }
