@@ -65,6 +65,7 @@ pub(crate) const OF_ALL: &[Route] = &[
     bare("GET", "/v1/sessions"),
     bare("GET", "/v1/projects"),
     with("POST", "/v1/import", r#"{"path":"/nowhere/at/all.jsonl"}"#),
+    bare("GET", "/v1/agents"),
     bare("GET", "/v1/jobs"),
     bare("GET", "/v1/jobs/{job}"),
     bare("GET", "/metrics"),

@@ -164,6 +164,52 @@ fn without_a_name_the_agents_of_this_machine_are_listed_and_installed() {
 }
 
 #[test]
+fn the_daemon_and_the_command_agree_on_the_agents_and_their_states() {
+    let home = Home::new();
+    put(&home, ".claude/settings.json", r#"{"enabledPlugins": {"bethink@bethink": true}}"#);
+    put(&home, ".codex/config.toml", "model = \"x\"");
+    put(&home, ".qwen/settings.json", "{}");
+    put(&home, ".gemini/settings.json", "{ \"secret-word\" ");
+    put(
+        &home,
+        ".kiro/settings/mcp.json",
+        r#"{"mcpServers": {"bethink": {"command": "/old/bethink"}}}"#,
+    );
+    done(&home, &["install", "codex"]);
+    let listed = String::from_utf8(bethink(&home, &["install", "--json"]).stdout).unwrap();
+    let daemon = home.start();
+    let answer = daemon.client().get("/v1/agents");
+    assert!(!answer.text().contains("secret-word"), "{}", answer.text());
+    let answer = answer.ok();
+    let all = answer["agents"].as_array().unwrap();
+    let state = |agent: &str| {
+        let found = all.iter().find(|one| one["agent"] == agent);
+        found.map_or(Value::Null, |one| one["state"].clone())
+    };
+    for (agent, expect) in [
+        ("claude-code", "plugin"),
+        ("codex", "installed"),
+        ("qwen", "not_installed"),
+        ("gemini", "unreadable"),
+        ("kiro", "outdated"),
+    ] {
+        assert_eq!(state(agent), expect, "{answer}");
+    }
+    for line in listed.lines() {
+        let one: Value = serde_json::from_str(line).unwrap();
+        let name = one["agent"].as_str().unwrap();
+        assert_eq!(state(name), one["state"].as_str().unwrap().replace('-', "_"), "{name}");
+    }
+    assert_eq!(listed.lines().count(), 5, "{listed}");
+    assert_eq!(state("cline"), Value::Null, "not on this machine: {answer}");
+    let gemini = all.iter().find(|one| one["agent"] == "gemini").unwrap();
+    assert_eq!(gemini["title"], "Gemini CLI");
+    let problem = gemini["problem"].as_str().unwrap();
+    assert!(problem.contains(".gemini/settings.json: invalid text at line 1"), "{problem}");
+    assert!(gemini["files"][0].as_str().unwrap().ends_with(".gemini/settings.json"));
+}
+
+#[test]
 fn an_agent_with_the_plugin_gets_no_second_set_of_hooks() {
     let home = Home::new();
     done(&home, &["install", "claude-code"]);

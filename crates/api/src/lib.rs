@@ -6,6 +6,7 @@
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
 
+mod agents;
 mod candidate;
 mod compaction;
 mod context;
@@ -33,6 +34,7 @@ mod shape;
 mod state;
 mod team;
 
+pub use agents::*;
 pub use candidate::*;
 pub use compaction::*;
 pub use context::*;

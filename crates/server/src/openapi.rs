@@ -61,6 +61,7 @@ use crate::problem::ProblemSort;
         api::DreamResult,
         api::StateKind,
         api::HookAgent,
+        api::CodingAgent,
     )),
     security(("token" = []))
 )]

@@ -20,9 +20,9 @@ use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
 use crate::provider_format::translate_problems;
 use crate::routes::{
-    access, candidates, compactions, context, dashboard, events, files, hooks, instructions, jobs,
-    memories, memory_work, messages, notes, recording, search, sessions, state, system, team,
-    usage,
+    access, agents, candidates, compactions, context, dashboard, events, files, hooks,
+    instructions, jobs, memories, memory_work, messages, notes, recording, search, sessions, state,
+    system, team, usage,
 };
 
 /// All routes. The inner router is only the fallback of the outer one, so that the guard runs before routing.
@@ -128,6 +128,7 @@ routes! {
     "/v1/hooks/{event}" => post hooks::hook;
     "/v1/import" => post files::import;
     "/v1/sessions/{id}/export" => get files::export;
+    "/v1/agents" => get agents::list;
     "/v1/jobs" => get jobs::list;
     "/v1/jobs/{id}" => get jobs::get;
     "/v1/model" => get usage::model;
@@ -258,6 +259,7 @@ mod tests {
         ("post", "/v1/hooks/{event}"),
         ("post", "/v1/import"),
         ("get", "/v1/sessions/{id}/export"),
+        ("get", "/v1/agents"),
         ("get", "/v1/jobs"),
         ("get", "/v1/jobs/{id}"),
         ("get", "/v1/model"),

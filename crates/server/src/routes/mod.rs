@@ -1,6 +1,7 @@
 //! The routes, with one file per resource. A handler extracts its arguments, calls the daemon and converts the result.
 
 pub(crate) mod access;
+pub(crate) mod agents;
 pub(crate) mod candidates;
 pub(crate) mod compactions;
 pub(crate) mod context;

@@ -55,6 +55,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the coding agents on this machine, and whether bethink is installed for them. The daemon finds only what its own user
+         *     has, in the directories that its own environment names.
+         */
+        get: operations["agent_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/candidates": {
         parameters: {
             query?: never;
@@ -1372,6 +1392,27 @@ export interface components {
             /** @description The main conversation has seen the result. */
             read?: boolean;
         };
+        /** @description A coding agent, and whether bethink is installed for it. */
+        AgentInstall: {
+            /** @description The name that `bethink install` takes. */
+            agent: components["schemas"]["CodingAgent"];
+            /** @description The agent's product name. */
+            title: string;
+            state: components["schemas"]["AgentInstallState"];
+            /** @description Paths of the agent's settings files for the user, whether they exist or not. */
+            files: string[];
+            /** @description The settings file that could not be read, and why. */
+            problem?: string | null;
+        };
+        /**
+         * @description Whether bethink is installed for an agent.
+         * @enum {string}
+         */
+        AgentInstallState: "installed" | "plugin" | "outdated" | "not_installed" | "unreadable";
+        /** @description The coding agents on this machine, as the daemon's user sees them. */
+        AgentList: {
+            agents: components["schemas"]["AgentInstall"][];
+        };
         /** @description An agent's own session. */
         AgentSession: {
             /** @description The agent, such as `claude-code`. */
@@ -1580,6 +1621,11 @@ export interface components {
              */
             removed?: number;
         };
+        /**
+         * @description An agent that `bethink install` knows.
+         * @enum {string}
+         */
+        CodingAgent: "claude-code" | "codex" | "cursor" | "vscode" | "zed" | "gemini" | "opencode" | "claude-desktop" | "copilot" | "windsurf" | "cline" | "roo" | "qwen" | "kiro" | "amp";
         /** @description A span of messages, and the short text that replaces it in prompts, now or when the window fills up. */
         Collapse: {
             /**
@@ -4510,6 +4556,9 @@ export interface components {
     pathItems: never;
 }
 export type Agent = components['schemas']['Agent'];
+export type AgentInstall = components['schemas']['AgentInstall'];
+export type AgentInstallState = components['schemas']['AgentInstallState'];
+export type AgentList = components['schemas']['AgentList'];
 export type AgentSession = components['schemas']['AgentSession'];
 export type AgentTranscripts = components['schemas']['AgentTranscripts'];
 export type Agents = components['schemas']['Agents'];
@@ -4528,6 +4577,7 @@ export type CandidateEvent = components['schemas']['CandidateEvent'];
 export type CandidateEventData = components['schemas']['CandidateEventData'];
 export type CandidateState = components['schemas']['CandidateState'];
 export type Candidates = components['schemas']['Candidates'];
+export type CodingAgent = components['schemas']['CodingAgent'];
 export type Collapse = components['schemas']['Collapse'];
 export type CollapseEvent = components['schemas']['CollapseEvent'];
 export type CollapseEventData = components['schemas']['CollapseEventData'];
@@ -4832,6 +4882,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, unknown>;
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agent_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The coding agents on this machine, as the daemon's user sees them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentList"];
                 };
             };
             "4XX": components["responses"]["Problem"];

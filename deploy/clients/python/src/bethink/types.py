@@ -33,6 +33,12 @@ class Agent(TypedDict):
     """The main conversation has seen the result."""
 
 
+AgentInstallState: TypeAlias = Literal[
+    'installed', 'plugin', 'outdated', 'not_installed', 'unreadable'
+]
+"""Whether bethink is installed for an agent."""
+
+
 class AgentSession(TypedDict):
     """An agent's own session."""
 
@@ -94,6 +100,26 @@ class BothVersions(TypedDict):
 
 CandidateState: TypeAlias = Literal['waiting', 'kept', 'dropped']
 """The state of a candidate."""
+
+
+CodingAgent: TypeAlias = Literal[
+    'claude-code',
+    'codex',
+    'cursor',
+    'vscode',
+    'zed',
+    'gemini',
+    'opencode',
+    'claude-desktop',
+    'copilot',
+    'windsurf',
+    'cline',
+    'roo',
+    'qwen',
+    'kiro',
+    'amp',
+]
+"""An agent that `bethink install` knows."""
 
 
 CollapseState: TypeAlias = Literal['staged', 'committed']
@@ -1466,6 +1492,26 @@ class UsageToday(TypedDict):
     """The daily token limit."""
     daily_cost_usd: NotRequired[float | None]
     """The daily cost limit."""
+
+
+class AgentInstall(TypedDict):
+    """A coding agent, and whether bethink is installed for it."""
+
+    agent: CodingAgent
+    """The name that `bethink install` takes."""
+    title: str
+    """The agent's product name."""
+    state: AgentInstallState
+    files: list[str]
+    """Paths of the agent's settings files for the user, whether they exist or not."""
+    problem: NotRequired[str | None]
+    """The settings file that could not be read, and why."""
+
+
+class AgentList(TypedDict):
+    """The coding agents on this machine, as the daemon's user sees them."""
+
+    agents: list[AgentInstall]
 
 
 class CacheFall(TypedDict):
