@@ -214,6 +214,33 @@ await withBrowser(async (browser) => {
     await page.getByRole("heading", { name: "Private" }).waitFor();
   });
 
+  await step("health says what to do about the agents", async () => {
+    const agent = (name) => page.locator(`[data-agent="${name}"]`);
+    await agent("codex").getByText("bethink install codex").waitFor();
+    await agent("gemini").getByText(/could not read .*settings.json: invalid text at line 1/).waitFor();
+  });
+
+  await step("instruction files are listed, and an import is approved and revoked", async () => {
+    await page.getByRole("link", { name: "Instruction files of this project" }).click();
+    await page.getByRole("heading", { level: 1, name: "Instructions" }).waitFor();
+    const file = (name) => page.getByRole("listitem").filter({ hasText: name });
+    await file("garden/CLAUDE.md").getByText("project", { exact: true }).waitFor();
+    await file("garden/CLAUDE.md").getByText("Show the text").click();
+    await page.getByText("Oil the hinges.").waitFor();
+    await page.getByRole("heading", { name: "Waiting for approval" }).waitFor();
+    await page.getByRole("button", { name: /^Approve .*house.md$/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await page.getByRole("heading", { name: "Waiting for approval" }).count(), 1, "asked first");
+    await page.getByRole("button", { name: /^Approve .*house.md$/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("heading", { name: "Waiting for approval" }).waitFor({ state: "detached" });
+    const chain = () => api("GET", `/v1/instructions?project_dir=${encodeURIComponent(given.project)}`);
+    assert.ok((await chain()).files.some((file) => file.content.includes("Close the doors.")));
+    await page.getByRole("button", { name: /^Revoke .*house.md$/ }).click();
+    await page.getByRole("heading", { name: "Waiting for approval" }).waitFor();
+    assert.ok(!(await chain()).files.some((file) => file.content.includes("Close the doors.")));
+  });
+
   await step("all of it goes by keyboard", async () => {
     await page.keyboard.press("2");
     await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();

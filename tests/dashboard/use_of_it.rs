@@ -13,6 +13,13 @@ fn a_login_is_good_once_and_ends_calmly() {
 }
 
 #[test]
+fn the_first_run_names_the_agents_that_were_found() {
+    let world = World::new();
+    world.write("person/.codex/config.toml", "");
+    look("first", &world, &json!({}));
+}
+
+#[test]
 fn the_window_moves_and_decisions_are_made() {
     let mut world = World::new();
     let session = world.session("Mend the fence");
@@ -38,6 +45,10 @@ fn the_window_moves_and_decisions_are_made() {
     let new_topic = world.propose("hinges", &topic("hinges", "oil", "Hinges get oil in May."));
     world
         .put_todos(&session, &json!([{"id": "1", "content": "Paint it", "status": "in_progress"}]));
+    world.write("garden/CLAUDE.md", "Oil the hinges.\n@../house.md\n");
+    world.write("house.md", "Close the doors.\n");
+    world.write("person/.codex/config.toml", "");
+    world.write("person/.gemini/settings.json", "{ broken");
     let given = json!({
         "session": session, "compaction": compaction, "proposal": proposal, "new_topic": new_topic,
     });

@@ -1,6 +1,7 @@
 // What a person can do with a session: rename, tag, export, hand over, delete.
 
 import { type Session, client } from "./api.ts";
+import { copy } from "./copy.ts";
 import { ask, modal, say } from "./dialog.ts";
 import { h } from "./dom.ts";
 import { titleOf } from "./names.ts";
@@ -75,18 +76,13 @@ function handOver(session: Session): void {
   const show = () => {
     command.textContent = `bethink continue ${agent.value} --session ${session.id}`;
   };
-  const copy = () =>
-    navigator.clipboard.writeText(command.textContent ?? "").then(
-      () => say("Copied."),
-      () => say("The browser does not allow copying. Select the command and copy it.", true),
-    );
   agent.addEventListener("change", show);
   show();
   const dialog = modal("Continue this session with an agent", [
     h("p", null, "The agent gets the open todos, the notes and the last messages of this session. Run this command in a terminal:"),
     agent,
     h("pre", { class: "wrap", tabindex: 0 }, command),
-    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close"), h("button", { type: "button", class: "primary", onclick: () => void copy() }, "Copy command")),
+    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close"), h("button", { type: "button", class: "primary", onclick: () => void copy(command.textContent ?? "") }, "Copy command")),
   ]);
 }
 

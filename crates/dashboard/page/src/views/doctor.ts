@@ -1,6 +1,7 @@
 // The state of the daemon and its model, and problems in a project's memory.
 
-import { type Health, type MemoryShelf, type ModelState, client } from "../api.ts";
+import { agentRows, hasBethink, readAgents } from "../agents.ts";
+import { type AgentInstall, type Health, type MemoryShelf, type ModelState, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
@@ -19,20 +20,23 @@ const STATES: Readonly<Record<string, [string, string]>> = {
 const SCOPES: Readonly<Record<string, string>> = { private: "Private", team: "Team", person: "Personal, for all projects" };
 
 export async function doctor(main: HTMLElement, context: Context): Promise<void> {
-  const [daemon, model, lint] = [h("section"), h("section"), h("div")];
-  main.append(daemon, model);
+  const [daemon, model, agents, lint] = [h("section"), h("section"), h("section"), h("div")];
+  main.append(daemon, model, agents);
   await Promise.all([
     into(daemon, context, () => client.get("/health", { signal: context.signal }), health),
+    into(agents, context, () => readAgents(context.signal), agentStates),
     into(model, context, () => client.get("/v1/model", { signal: context.signal }), modelState),
   ]);
   const look = (project: string) => {
     replace(["health"], { project });
+    instructions.setAttribute("href", link(["instructions"], { project }));
     if (project === "") return lint.replaceChildren(h("p", { class: "faint" }, "Enter a project directory above."));
     const read = () => client.get("/v1/memories/lint", { query: { project_dir: project }, signal: context.signal });
     void into(lint, context, read, ({ shelves }) => shelves.map((one) => shelf(one, project)));
   };
+  const instructions = h("a", { href: "#/instructions" }, "Instruction files of this project");
   const chosen = await chooser(context, look);
-  main.append(h("section", null, h("div", { class: "beside" }, h("h2", null, "Project memory"), chosen.node), lint));
+  main.append(h("section", null, h("div", { class: "beside" }, h("h2", null, "Project memory"), chosen.node), h("p", null, instructions), lint));
   look(chosen.value());
 }
 
@@ -43,6 +47,21 @@ function health(health: Health): Child {
     h("p", { class: "faint" }, `Version ${health.version}, at ${location.host}.`),
     notices.map((notice) => h("p", { class: "notice" }, notice)),
   ];
+}
+
+function agentStates(agents: readonly AgentInstall[]): Child {
+  const [good, rest] = [agents.filter(hasBethink), agents.filter((agent) => !hasBethink(agent))];
+  const isWell = good.length > 0 && rest.every((agent) => agent.state === "not_installed");
+  return [
+    h("h2", null, "Agents ", isWell && badge("no problems", "good")),
+    agents.length === 0 && h("p", { class: "faint" }, "The daemon found no coding agent. It sees only what its own user has."),
+    good.length > 0 && h("p", null, `bethink is installed for ${listed(good.map((agent) => agent.title))}.`),
+    rest.length > 0 && agentRows(rest),
+  ];
+}
+
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 function modelState(model: ModelState): Child {

@@ -1,8 +1,9 @@
 // What happened since yesterday, and what waits for a person.
 
+import { agentRows, hasBethink, readAgents } from "../agents.ts";
 import { type BethinkEvent, type Candidate, type Health, type Memory, type Project, type Proposal, type Session, type TeamStatus, client } from "../api.ts";
 import { resolveConflict } from "../conflict.ts";
-import { say } from "../dialog.ts";
+import { copyable } from "../copy.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { addressOf, unsaved } from "../memory-actions.ts";
 import { shortDir, titleOf } from "../names.ts";
@@ -25,7 +26,7 @@ export async function home(main: HTMLElement, context: Context): Promise<void> {
   const { signal } = context;
   const place = h("div", { class: "home" });
   main.append(heading("Home"), place);
-  const draw = () => into(place, context, () => readAll(signal), (sessions) => (sessions.length === 0 ? firstRun() : parts(sessions, context)));
+  const draw = () => into(place, context, () => readAll(signal), (sessions) => (sessions.length === 0 ? firstRun(context) : parts(sessions, context)));
   await draw();
   const again = later(800, signal, () => void draw());
   const isTold = (event: BethinkEvent) => ["candidate", "memory", "proposal", "session", "recall", "reset"].includes(event.event);
@@ -197,26 +198,27 @@ function dayWords(day: string): string {
   return day === today ? "Today" : day === yesterday ? "Yesterday" : day;
 }
 
-const COMMANDS: readonly [string, string][] = [
+const COMMANDS: readonly [readonly [string, string], ...(readonly [string, string])[]] = [
   ["bethink install", "Find your agents and add bethink to their settings"],
   ["bethink import", "Import the sessions that your agents have recorded so far"],
   ["bethink remember \"I prefer short answers\" --type user", "Add a memory yourself"],
 ];
 
-function firstRun(): Child {
-  const copy = async (command: string) => {
-    try {
-      await navigator.clipboard.writeText(command);
-      say("Copied.");
-    } catch {
-      say("The browser does not allow copying. Select the command and copy it.", true);
-    }
+function firstRun(context: Context): Child {
+  const [[install, what], ...rest] = COMMANDS;
+  const item = (what: string, ...content: Child[]) => h("li", null, h("p", null, what), content);
+  const first = item(what, copyable(install));
+  // The command finds the agents itself, so it stays if they are not known here.
+  const name = async () => {
+    const agents = await readAgents(context.signal);
+    if (agents.length > 0) first.replaceWith(item(agents.every(hasBethink) ? "These agents use bethink" : "Add bethink to your agents", agentRows(agents)));
   };
+  name().catch(() => undefined);
   return h(
     "section",
     { class: "first-run" },
     h("p", { class: "lead" }, "No sessions yet. Run these commands in a terminal:"),
-    h("ol", null, COMMANDS.map(([command, what]) => h("li", null, h("p", null, what), h("div", { class: "command" }, h("code", null, command), h("button", { type: "button", class: "small", "aria-label": `Copy ${command}`, onclick: () => void copy(command) }, "Copy"))))),
+    h("ol", null, first, rest.map(([command, what]) => item(what, copyable(command)))),
     h("p", { class: "faint" }, "Then work with your agent as usual. Sessions that bethink can read appear here while the agent works."),
   );
 }
