@@ -50,7 +50,7 @@ await withBrowser(async (browser) => {
     await page.getByText("You are not signed in.").waitFor();
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     await page.goto(await launchUrl());
-    await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
     await context.close();
   });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { enter, given, settled, step, withBrowser } from "./page.mjs";
+import { enter, given, settled, step, still, withBrowser } from "./page.mjs";
 
 /** Finds what makes a page hard to use with a screen reader. */
 const AXE = readFileSync(`${process.env.BETHINK_KIT}/node_modules/axe-core/axe.min.js`, "utf8");
@@ -18,7 +18,9 @@ const SCREENS = [
 const LEAST_CONTRAST = 4.5;
 
 const project = encodeURIComponent(given.project);
-const VIEWS = ["#/", "#/sessions", `#/memory/private/wide?project=${project}&edit=1`, `#/candidates?project=${project}`, `#/session/${given.long}`, `#/session/${given.long}/compactions`, `#/session/${given.long}/compactions/${given.compaction}`, `#/session/${given.long}/notes`, `#/session/${given.long}/todos`, `#/session/${given.long}/report`, `#/memories?project=${project}`, `#/memory/private/wide?project=${project}`, "#/proposals", `#/recall?project=${project}&q=${encodeURIComponent("long description")}`, `#/health?project=${project}`];
+const VIEWS = ["#/", "#/sessions", `#/memory/private/wide?project=${project}&edit=1`, `#/candidates?project=${project}`, `#/session/${given.long}`, `#/session/${given.long}/compactions`, `#/session/${given.long}/compactions/${given.compaction}`, `#/session/${given.long}/notes`, `#/session/${given.long}/todos`, `#/session/${given.long}/report`, `#/memories?project=${project}`, `#/memory/private/wide?project=${project}`, "#/proposals", `#/recall?project=${project}&q=${encodeURIComponent("long description")}`, `#/health?project=${project}`, `#/instructions?project=${project}`];
+
+const AGENTS = ["installed", "plugin", "outdated", "not_installed", "unreadable"].map((state, n) => ({ agent: ["codex", "claude-code", "zed", "kiro", "gemini"][n], title: `Agent ${n}`, state, files: [], problem: state === "unreadable" ? `could not read /home/${"long".repeat(30)}/settings.json: permission denied` : undefined }));
 
 await withBrowser(async (browser) => {
   for (const screen of SCREENS) {
@@ -30,19 +32,32 @@ await withBrowser(async (browser) => {
         }, view);
         await page.getByRole("heading", { level: 1 }).first().waitFor();
         await settled(page);
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.ok(over <= 0, `${view} is ${over} pixels too wide`);
-        assert.deepEqual(await page.evaluate(unreadable, LEAST_CONTRAST), [], view);
-        // On a busy machine, a part of the view may still be read.
-        let found = await violations(page);
-        for (let n = 0; n < 3 && found.length > 0; n++) {
-          await settled(page);
-          found = await violations(page);
-        }
-        assert.deepEqual(found, [], view);
+        await good(page, view);
       }
+      assert.deepEqual(faults, []);
     });
-    assert.deepEqual(faults, []);
+    await step(`${screen.colorScheme}, ${screen.viewport.width} pixels, without sessions, with agents, without the daemon, and signed out`, async () => {
+      await page.route("**/v1/sessions?*", (route) => route.fulfill({ json: { sessions: [] } }));
+      await page.route("**/v1/agents", (route) => route.fulfill({ json: { agents: AGENTS } }));
+      for (const view of ["#/", "#/health"]) {
+        await page.evaluate((hash) => {
+          location.hash = hash;
+        }, view);
+        await page.locator("[data-agent]").first().waitFor();
+        await settled(page);
+        await good(page, `${view} with agents`);
+      }
+      await context.setOffline(true);
+      await page.keyboard.press("r");
+      await page.getByText("The daemon does not answer").waitFor();
+      await good(page, "offline");
+      await context.setOffline(false);
+      await page.locator(".banner").waitFor({ state: "hidden" });
+      await context.clearCookies();
+      await page.keyboard.press("r");
+      await page.getByRole("textbox", { name: "Login link" }).waitFor();
+      await good(page, "signed out");
+    });
     await context.close();
   }
 
@@ -92,6 +107,20 @@ await withBrowser(async (browser) => {
   assert.deepEqual(faults, []);
   await context.close();
 });
+
+/** Checks the width, the contrast and what screen readers need. */
+async function good(page, view) {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(over <= 0, `${view} is ${over} pixels too wide`);
+  assert.deepEqual(await page.evaluate(unreadable, LEAST_CONTRAST), [], view);
+  // On a busy machine, a part of the view may still be read.
+  let found = await violations(page);
+  for (let n = 0; n < 3 && found.length > 0; n++) {
+    await still(page);
+    found = await violations(page);
+  }
+  assert.deepEqual(found, [], view);
+}
 
 async function violations(page) {
   await page.evaluate(AXE);

@@ -37,6 +37,12 @@ fn every_view_fits_its_screen_and_can_be_read() {
         &topic("wide", &"Long description ".repeat(20), &(wide.clone() + "\nmore")),
     );
     world.propose("wide", &topic("wide", "wide", &wide));
+    let imported = format!("{}.md", "outside".repeat(20));
+    world.write(
+        "garden/AGENTS.md",
+        &format!("{}\n@missing.md\n@../{imported}\n", "word".repeat(80)),
+    );
+    world.write(&imported, "Outside.");
     world.put_todos(&long, &json!([{"id": "1", "content": "Unbroken".repeat(40), "status": "in_progress", "priority": "high"}]));
     let given = json!({ "long": long, "compaction": compaction, "sessions": SESSIONS + 1, "messages": MESSAGES });
     look("looks", &world, &given);

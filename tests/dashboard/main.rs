@@ -10,6 +10,7 @@ mod browser;
 mod built;
 mod hostile;
 mod looks;
+mod offline;
 mod tasks;
 mod use_of_it;
 mod world;

@@ -79,6 +79,11 @@ export async function go(page, hash, heading) {
 /** Waits until nothing is asked any more but the stream of events. */
 export async function settled(page) {
   await page.waitForFunction(() => document.querySelector(".state")?.dataset.state === "live");
+  await still(page);
+}
+
+/** Waits until nothing is loading. */
+export async function still(page) {
   await page.waitForFunction(() => !document.querySelector("main [role=status]")?.textContent?.startsWith("Loading"));
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }

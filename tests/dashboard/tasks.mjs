@@ -115,6 +115,8 @@ await withBrowser(async (browser) => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("You are not signed in.").waitFor();
     await page.goto(await launchUrl());
+    await area.waitFor();
+    await home();
     await page.getByText("Unsaved text for").waitFor();
     await page.locator(".notice").getByRole("link", { name: "fences" }).click();
     assert.match(await area.inputValue(), /Unsaved words/);

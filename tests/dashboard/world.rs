@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bethink_harness::{Client, Daemon, Request, say};
+use bethink_harness::{Client, Daemon, Home, Request, say};
 use serde_json::{Value, json};
 
 /// Small enough that a few turns of work fill it.
@@ -15,7 +15,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let daemon = Daemon::fresh();
+        Self::of(Home::new())
+    }
+
+    pub(crate) fn of(home: Home) -> Self {
+        let daemon = home.start();
         let http = daemon.client();
         let world = Self { daemon, http };
         fs::create_dir_all(world.project()).unwrap();
@@ -24,6 +28,13 @@ impl World {
 
     pub(crate) fn project(&self) -> String {
         self.daemon.home.scratch().join("garden").display().to_string()
+    }
+
+    /// Writes a file beside the home.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.daemon.home.scratch().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
 
     pub(crate) fn session(&mut self, title: &str) -> String {

@@ -10,10 +10,29 @@ const PAGE_KEY = "bethink-page";
 const PAGE_HEADER = "X-Bethink-Page";
 
 let signedOut: () => void = () => {};
+let reachable = true;
+const onReachable = new Set<() => void>();
 
 /** Calls `then` whenever the daemon no longer accepts this page's login. */
 export function onSignedOut(then: () => void): void {
   signedOut = then;
+}
+
+/** Whether the daemon answered the newest request. */
+export function isReachable(): boolean {
+  return reachable;
+}
+
+/** Calls `then` whenever the daemon stops to answer, or answers again, until `signal` is aborted. */
+export function onReachability(signal: AbortSignal, then: () => void): void {
+  onReachable.add(then);
+  signal.addEventListener("abort", () => onReachable.delete(then), { once: true });
+}
+
+function setReachable(now: boolean): void {
+  if (now === reachable) return;
+  reachable = now;
+  for (const then of [...onReachable]) then();
 }
 
 export function isSignedIn(): boolean {
@@ -36,12 +55,16 @@ export const quoted = (etag: string) => (etag.startsWith('"') || etag.startsWith
 export const client = new Client(async (path, init) => {
   const headers = new Headers(init.headers);
   headers.set(PAGE_HEADER, sessionStorage.getItem(PAGE_KEY) ?? "");
+  const wasReachable = reachable;
   try {
     const response = await fetch(path, { ...init, headers, cache: "no-store", redirect: "error" });
     if (response.status === 401) signedOut();
+    setReachable(true);
     return response;
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
-    throw new ConnectionError("The daemon is not responding. Run `bethink status` to see whether it is running, or `bethink up` to start it.", { cause });
+    setReachable(false);
+    // While the daemon is known to be gone, a request fails at once instead of being sent again.
+    throw new ConnectionError("The daemon is not responding. Run `bethink status` to see whether it is running, or `bethink up` to start it.", { cause, sent: wasReachable });
   }
 });

@@ -1,33 +1,59 @@
-// A banner above every view while the daemon is degraded, with the reason, or while recording is paused.
+// A banner above every view while the daemon does not answer, while it is degraded, with the reason, or while recording is paused.
 
-import { type Health, client } from "./api.ts";
+import { type Health, client, isReachable, onReachability } from "./api.ts";
 import { say } from "./dialog.ts";
 import { fill, h } from "./dom.ts";
 import { wordsOf } from "./view.ts";
 
-/** Milliseconds between two requests for the daemon's health while the page is visible. */
+/** Milliseconds between two requests for the daemon's health while the page is visible, and while the daemon does not answer. */
 const EVERY_MS = 15_000;
+const OFFLINE_MS = 2_000;
 
 export class HealthBanner {
   readonly node = h("div", { class: "banner", role: "alert", hidden: true });
   #shown = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the daemon last answered. */
+  #answered = Date.now();
 
   /** Follows the daemon's health until `signal` is aborted. */
   follow(signal: AbortSignal): void {
-    const timer = setInterval(() => {
-      if (!document.hidden) void this.look(signal);
-    }, EVERY_MS);
-    signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+    signal.addEventListener("abort", () => clearTimeout(this.#timer), { once: true });
+    onReachability(signal, () => {
+      if (isReachable()) void this.look(signal);
+      else this.#showOffline();
+      this.#wait(signal);
+    });
+    if (!isReachable()) this.#showOffline();
     void this.look(signal);
+    this.#wait(signal);
   }
 
   async look(signal: AbortSignal): Promise<void> {
     try {
       const health = await client.get("/health", { signal });
+      this.#answered = Date.now();
       this.#show(problemOf(health), pauseOf(health));
     } catch {
-      // The header already shows that the daemon does not answer.
+      // The banner already shows that the daemon does not answer.
     }
+  }
+
+  #wait(signal: AbortSignal): void {
+    clearTimeout(this.#timer);
+    const look = async () => {
+      if (!document.hidden) await this.look(signal);
+      if (!signal.aborted) this.#wait(signal);
+    };
+    this.#timer = setTimeout(() => void look(), isReachable() ? EVERY_MS : OFFLINE_MS);
+  }
+
+  #showOffline(): void {
+    this.#shown = "offline";
+    this.node.classList.add("offline");
+    this.node.hidden = false;
+    const at = new Date(this.#answered).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    fill(this.node, h("p", null, h("strong", null, "The daemon does not answer"), `. What you see is from ${at} or earlier, and nothing can be saved. Run `, h("code", null, "bethink up"), " if the daemon is not running. This page reconnects by itself."));
   }
 
   #resume(): HTMLElement {
@@ -46,6 +72,7 @@ export class HealthBanner {
     // Screen readers announce every change.
     if (problem + pause === this.#shown) return;
     this.#shown = problem + pause;
+    this.node.classList.remove("offline");
     this.node.hidden = this.#shown === "";
     fill(this.node, pause !== "" && h("p", null, h("strong", null, pause), ": nothing is recorded or learned. ", this.#resume()), problem !== "" && [h("strong", null, "The daemon is degraded"), `: ${problem}. `, h("a", { href: "#/health" }, "Details")]);
   }

@@ -33,6 +33,11 @@ export class Events {
     this.#missed = this.#lastEventId === "";
   }
 
+  /** Reconnects now instead of after the pause. */
+  retryNow(): void {
+    this.#stream?.retryNow();
+  }
+
   /** Calls `listener` for each event until `signal` is aborted. */
   listen(signal: AbortSignal, listener: Listener): void {
     this.#listeners.add(listener);

@@ -9,6 +9,8 @@ import { keepTimesTrue } from "./time.ts";
 
 const app = document.querySelector<HTMLElement>("#app");
 let shell: Shell | null = null;
+/** The view to come back to after a new login. */
+let left = "";
 
 /** Removes the token from the address first, because the browser's history keeps addresses and people copy them. */
 function takeLaunchToken(): string | null {
@@ -28,6 +30,8 @@ async function enter(token: string): Promise<void> {
 
 function open(): void {
   if (!app) return;
+  if (left !== "") history.replaceState(null, "", left);
+  left = "";
   shell?.close();
   shell = new Shell(app);
   shell.open();
@@ -35,9 +39,10 @@ function open(): void {
 
 function turnAway(error?: unknown): void {
   signOut();
+  if (shell) left = location.hash;
   shell?.close();
   shell = null;
-  if (app) showSignIn(app, error);
+  if (app) showSignIn(app, left === "" ? null : (token) => void enter(token), error);
 }
 
 applyTheme();
@@ -46,7 +51,8 @@ onSignedOut(() => turnAway());
 addEventListener("hashchange", () => {
   const token = takeLaunchToken();
   if (token !== null) void enter(token);
-  else shell?.show();
+  else if (shell) shell.show();
+  else left = location.hash;
 });
 
 const token = takeLaunchToken();

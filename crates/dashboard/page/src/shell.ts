@@ -1,6 +1,6 @@
 // The frame around every view: navigation, the state of the connection, and help.
 
-import { client } from "./api.ts";
+import { client, isReachable, onReachability } from "./api.ts";
 import { HealthBanner } from "./banner.ts";
 import { h, mark } from "./dom.ts";
 import { Events, type State } from "./events.ts";
@@ -13,6 +13,7 @@ import { candidates } from "./views/candidates.ts";
 import { compactions } from "./views/compactions.ts";
 import { health } from "./views/health.ts";
 import { home } from "./views/home.ts";
+import { instructions } from "./views/instructions.ts";
 import { memories } from "./views/memories.ts";
 import { memory } from "./views/memory.ts";
 import { notes } from "./views/notes.ts";
@@ -23,7 +24,7 @@ import { sessions } from "./views/sessions.ts";
 import { timeline } from "./views/timeline.ts";
 import { todos } from "./views/todos.ts";
 
-const VIEWS: Readonly<Record<string, View>> = { "": home, sessions, memories, memory, candidates, proposals, recall, health, jobs: health, cost: health, doctor: health };
+const VIEWS: Readonly<Record<string, View>> = { "": home, sessions, memories, memory, candidates, proposals, recall, instructions, health, jobs: health, cost: health, doctor: health };
 
 const SESSION_VIEWS: Readonly<Record<string, View>> = { timeline, compactions, notes, todos, report };
 
@@ -39,6 +40,7 @@ export class Shell {
   readonly #life = new AbortController();
   #view = new AbortController();
   #shown = "";
+  #stream: State = "waiting";
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -56,9 +58,11 @@ export class Shell {
     this.#places();
     listenOnce({ reload: () => this.#draw(), back: () => this.#back(), theme: () => this.#theme() });
     this.#banner.follow(this.#life.signal);
+    onReachability(this.#life.signal, () => this.#reachabilityChanged());
+    this.#markOld();
     this.#events.start();
     this.#events.listen(this.#life.signal, (event) => {
-      if (event.event === "reset") this.#draw();
+      if (event.event === "reset") this.#refresh();
       if (event.event === "proposal" || event.event === "reset") this.#count();
     });
     this.#count();
@@ -81,6 +85,27 @@ export class Shell {
     this.#main.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
   }
 
+  #reachabilityChanged(): void {
+    this.#markOld();
+    this.#showState(this.#stream);
+    if (!isReachable()) return;
+    this.#events.retryNow();
+    this.#refresh();
+    this.#count();
+  }
+
+  /** Marks what is shown while it may be old. */
+  #markOld(): void {
+    this.#main.classList.toggle("old", !isReachable());
+  }
+
+  /** Shows the newest state of the view, but does not disturb somebody who is typing. */
+  #refresh(): void {
+    const fields = [...this.#main.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("textarea, input[type=text]")];
+    if (fields.some((field) => field.value !== field.defaultValue)) return;
+    this.#draw();
+  }
+
   #draw(): void {
     this.#view.abort();
     this.#view = new AbortController();
@@ -89,7 +114,7 @@ export class Shell {
     const [first = ""] = route.path;
     for (const place of this.#nav.querySelectorAll("a")) {
       const at = place.dataset["place"] ?? "";
-      const here = at === first || (at === "sessions" && first === "session") || (at === "memories" && first === "memory");
+      const here = at === first || (at === "sessions" && first === "session") || (at === "memories" && first === "memory") || (at === "health" && first === "instructions");
       if (here) {
         mark(place, "aria-current", "page");
         this.#nav.scrollLeft = Math.max(0, place.offsetLeft - this.#nav.clientWidth / 2);
@@ -134,9 +159,11 @@ export class Shell {
   }
 
   #showState(state: State): void {
-    mark(this.#state, "data-state", state);
-    if (this.#state.textContent !== STATES[state]) this.#state.textContent = STATES[state];
-    if (state === "live") void this.#banner.look(this.#life.signal);
+    this.#stream = state;
+    const [name, words] = isReachable() ? [state, STATES[state]] : ["waiting", "offline"];
+    mark(this.#state, "data-state", name);
+    if (this.#state.textContent !== words) this.#state.textContent = words;
+    if (state === "live" && isReachable()) void this.#banner.look(this.#life.signal);
   }
 
   #theme(): void {

@@ -21,8 +21,13 @@ export type View = (main: HTMLElement, context: Context) => void | Promise<void>
 
 /** The newest read for each place: an older read that finishes later must not replace its result. */
 const newest = new WeakMap<HTMLElement, object>();
+/** What a place shows since its last successful read. */
+const contents = new WeakMap<HTMLElement, ChildNode[]>();
 
-/** Shows the result of `read`, or its error with a button to try again. */
+/**
+ * Shows the result of `read`, or its error with a button to try again. If the daemon does not answer, what was shown before
+ * stays.
+ */
 export async function into<T>(place: HTMLElement, context: Context, read: () => Promise<T>, show: (value: T) => Child): Promise<void> {
   const turn = {};
   newest.set(place, turn);
@@ -31,10 +36,13 @@ export async function into<T>(place: HTMLElement, context: Context, read: () => 
   try {
     const value = await read();
     clearTimeout(waiting);
-    if (isWanted()) fill(place, show(value));
+    if (!isWanted()) return;
+    fill(place, show(value));
+    contents.set(place, [...place.childNodes]);
   } catch (error) {
     clearTimeout(waiting);
-    if (isWanted()) fill(place, failure(error, () => void into(place, context, read, show)));
+    const before = error instanceof ConnectionError && contents.get(place);
+    if (isWanted()) fill(place, failure(error, () => void into(place, context, read, show)), before);
   }
 }
 

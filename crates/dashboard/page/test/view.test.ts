@@ -7,7 +7,7 @@ import { type Context, into } from "../src/view.ts";
 test("an older answer that arrives later does not replace a newer one", async () => {
   Object.assign(globalThis, { Node: class {} });
   let shown = "";
-  const place = { replaceChildren: () => (shown = ""), append: (text: string) => (shown += text) } as unknown as HTMLElement;
+  const place = { childNodes: [], replaceChildren: () => (shown = ""), append: (text: string) => (shown += text) } as unknown as HTMLElement;
   const context = { signal: new AbortController().signal } as Context;
   let answer = (_: string): void => {};
   const older = into(place, context, () => new Promise<string>((resolve) => (answer = resolve)), (text) => text);

@@ -3,6 +3,7 @@
 import { type Todo, client } from "../api.ts";
 import { say } from "../dialog.ts";
 import { type Child, h } from "../dom.ts";
+import { draftOf, dropDraft, keepDraft } from "../drafts.ts";
 import { openSession } from "../session-head.ts";
 import { type Context, badge, empty, into, later, wordsOf } from "../view.ts";
 
@@ -18,7 +19,7 @@ export async function todos(main: HTMLElement, context: Context): Promise<void> 
   const opened = await openSession(main, context, "todos");
   if (!opened) return;
   const place = h("div");
-  opened.body.append(place, adding((change) => put(change)));
+  opened.body.append(place, adding(JSON.stringify(["todo", opened.id]), (change) => put(change)));
   const of = { path: { id: opened.id }, signal: context.signal };
   const read = () => client.get("/v1/sessions/{id}/todos", of);
   const put: Change = async (change) => {
@@ -62,15 +63,19 @@ function row(todo: Todo, put: Change): Child {
 }
 
 /** A field for a new entry. What was typed stays until it is stored. */
-function adding(put: Change): HTMLElement {
+function adding(key: string, put: Change): HTMLElement {
   const field = h("input", { type: "text", "aria-label": "New todo", placeholder: "New todo", dir: "auto" });
+  field.value = draftOf(key)?.text ?? "";
+  field.addEventListener("input", () => keepDraft(key, { text: field.value, base: "", etag: "" }));
   const form = h("form", { class: "filters" }, field, h("button", { type: "submit" }, "Add"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const content = field.value.trim();
     if (content === "") return;
     void put((all) => [...all, { content, status: "pending" } as Todo]).then((stored) => {
-      if (stored) field.value = "";
+      if (!stored) return;
+      field.value = "";
+      dropDraft(key);
     });
   });
   return form;
