@@ -1,0 +1,35 @@
+import * as vscode from 'vscode';
+
+import type { Client, Session } from '../client';
+import { notesUri } from '../documents';
+import { needFolder, needTrust } from '../projects';
+import * as routes from '../routes';
+import { tell, working } from '../tell';
+import { line } from '../text';
+
+export async function notes(client: Client): Promise<void> {
+  await vscode.commands.executeCommand('vscode.open', notesUri((await newest(client)).id));
+}
+
+/** Writes the newest messages to the notes now. An open document is read again after the event. */
+export async function updateNotes(client: Client): Promise<void> {
+  needTrust();
+  const session = await newest(client);
+  const title = `Updating the notes of “${line(session.title ?? session.id, 60)}”`;
+  const done = await working(title, (stop) =>
+    routes.updateNotes(client, session.id, stop).then(
+      () => true,
+      (error: unknown) => {
+        if (stop.aborted) return false;
+        throw error;
+      },
+    ),
+  );
+  if (done) void tell('The notes are up to date.');
+}
+
+async function newest(client: Client): Promise<Session> {
+  const session = await routes.newestSession(client, needFolder());
+  if (!session) throw new Error('this folder has no sessions yet; import one with `bethink import`, or connect an agent with `bethink init`');
+  return session;
+}
