@@ -1,5 +1,7 @@
---- Memories as buffers: `bethink://DIRECTORY//SCOPE/NAME.md`. A write goes to the daemon with the tag of the version that
---- was read. If someone else has changed the memory since, nothing is overwritten, and both versions are shown.
+--- Texts of the daemon as buffers: memories (`bethink://DIRECTORY//SCOPE/NAME.md`), a session's notes
+--- (`bethink://notes/SESSION.md`), and candidates (`bethink://candidates/ID.md`), which a write keeps. A write goes to the
+--- daemon with the tag of the version that was read. If someone else has changed the text since, nothing is overwritten, and
+--- both versions are shown.
 
 local M = {}
 local routes = require('bethink.routes')
@@ -16,13 +18,80 @@ function M.name(dir, scope, name)
   return ('bethink://%s//%s/%s.md'):format(dir, scope, name)
 end
 
-local function topic(buffer)
-  local dir, scope, name = vim.api.nvim_buf_get_name(buffer):match('^bethink://(/.-)//([^/]+)/(.+)%.md$')
-  return dir and { dir = dir, scope = scope, name = name }
+--- Returns what was written, as text.
+function M.remembered(answer)
+  local said = { 'remembered as ' .. text.line(answer.json.name, 80) }
+  if answer.json.scope == 'person' then
+    said[#said + 1] = 'it applies to all your projects'
+  end
+  for _, warning in ipairs(answer.json.warnings or {}) do
+    said[#said + 1] = text.line(warning)
+  end
+  return table.concat(said, '; ')
+end
+
+--- The sentences of the candidates whose buffers are open, and what to do after they were kept.
+local candidates = {}
+
+local function candidate(id)
+  return {
+    read = function(told)
+      local one = candidates[id]
+      -- Later, because Neovim looks for modelines in what a buffer contains when it has been read.
+      vim.schedule(function()
+        if not one then
+          return told({ message = 'this candidate is not waiting here; run :BethinkCandidates' })
+        end
+        told(nil, { text = one.sentence, etag = 'unwritten' })
+      end)
+    end,
+    write = function(markdown, _, told)
+      if not candidates[id] then
+        return told({ message = 'this candidate was already kept; :BethinkMemories lists the memories' })
+      end
+      routes.keep(id, { text = markdown }, function(error, answer)
+        if not error then
+          candidates[id] = nil
+          vim.notify('bethink: ' .. M.remembered(answer), vim.log.levels.INFO)
+        end
+        told(error, answer and { json = {}, etag = 'written' })
+      end)
+    end,
+  }
+end
+
+--- Returns where the text of a buffer comes from and where a write goes: `read(told)` and `write(markdown, etag, told)`.
+local function source(buffer)
+  local address = vim.api.nvim_buf_get_name(buffer)
+  local kind, id = address:match('^bethink://(%l+)/([%x-]+)%.md$')
+  if kind == 'candidates' then
+    return candidate(id)
+  elseif kind == 'notes' then
+    return {
+      read = function(told) routes.read_notes(id, told) end,
+      write = function(markdown, etag, told) routes.write_notes(id, markdown, etag, told) end,
+    }
+  end
+  local dir, scope, name = address:match('^bethink://(/.-)//([^/]+)/(.+)%.md$')
+  return dir and {
+    read = function(told) routes.read_memory(dir, scope, name, told) end,
+    write = function(markdown, etag, told) routes.write_memory(dir, scope, name, markdown, etag, told) end,
+  }
 end
 
 function M.open(dir, scope, name)
   vim.cmd('edit ' .. vim.fn.fnameescape(M.name(dir, scope, name)))
+end
+
+function M.open_notes(session)
+  vim.cmd('edit bethink://notes/' .. session .. '.md')
+end
+
+--- Opens a window below with the sentence of a candidate. A write keeps the text that is then in the buffer.
+function M.open_candidate(one)
+  candidates[one.id] = one
+  vim.cmd('botright 5split bethink://candidates/' .. one.id .. '.md')
+  vim.bo.bufhidden = 'wipe'
 end
 
 --- Returns a tag in quotes, as headers have it. In JSON, tags have none.
@@ -55,13 +124,13 @@ local function fill(buffer, markdown)
 end
 
 function M.read(buffer)
-  local of = topic(buffer)
+  local of = source(buffer)
   if not of then
-    return warn(text.line(vim.api.nvim_buf_get_name(buffer)) .. ' is not the address of a memory')
+    return warn(text.line(vim.api.nvim_buf_get_name(buffer)) .. ' is not the address of a memory, notes or a candidate')
   end
   local bo = vim.bo[buffer]
   bo.buftype, bo.swapfile, bo.modifiable, bo.filetype = 'acwrite', false, false, 'markdown'
-  routes.read_memory(of.dir, of.scope, of.name, function(error, answer)
+  of.read(function(error, answer)
     if not vim.api.nvim_buf_is_valid(buffer) then
       return
     elseif error then
@@ -110,13 +179,13 @@ end
 
 --- `over` replaces the version that the person was shown, but no later one.
 function M.write(buffer, over)
-  local of = topic(buffer)
+  local of = source(buffer)
   local etag = over and vim.b[buffer].bethink_theirs or vim.b[buffer].bethink_etag
   if not (of and etag) then
-    return warn('this memory has not been loaded, so it was not written')
+    return warn('this text has not been loaded, so it was not written')
   end
   local tick, done = vim.b[buffer].changedtick, false
-  routes.write_memory(of.dir, of.scope, of.name, text_of(buffer), etag, function(error, answer)
+  of.write(text_of(buffer), etag, function(error, answer)
     done = true
     if not vim.api.nvim_buf_is_valid(buffer) then
       return
@@ -125,12 +194,13 @@ function M.write(buffer, over)
     elseif error then
       return warn(text.line(error.message))
     end
-    vim.b[buffer].bethink_etag = quoted(answer.json.etag)
+    local json = answer.json or {}
+    vim.b[buffer].bethink_etag = quoted(json.etag or answer.etag)
     vim.b[buffer].bethink_theirs = nil
     if vim.b[buffer].changedtick == tick then
       vim.bo[buffer].modified = false
     end
-    for _, warning in ipairs(answer.json.warnings or {}) do
+    for _, warning in ipairs(json.warnings or {}) do
       warn(text.line(warning))
     end
   end)
