@@ -51,6 +51,7 @@ tests['a memory is edited and written'] = function()
   vim.cmd('write')
   kit.eventually('the write', function() return not vim.bo.modified end)
   kit.matches('Low at six', kit.memory('tides'))
+  kit.matches('bethink: saved', vim.fn.execute('messages'))
   vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'Low at seven.' })
   vim.cmd('write')
   kit.eventually('the second write', function() return not vim.bo.modified end)
@@ -177,7 +178,7 @@ tests['a candidate is kept, edited and kept, or dropped, one after the other'] =
   kit.answers = { ['Candidates for memory (3)'] = 1, ['parser tests'] = 'Drop', ['Candidates for memory (2)'] = 1, ['log level'] = 'Edit and keep' }
   vim.cmd('BethinkCandidates')
   kit.eventually('the sentence', function() return lines() == WISHES[2] end)
-  kit.matches('it will not be offered again', kit.told[1].message)
+  kit.matches('^dropped: it will not be offered again.+%(2%)$', kit.asked[3].prompt)
   kit.equal({ 'markdown', 'acwrite', false }, { vim.bo.filetype, vim.bo.buftype, vim.bo.modified })
   vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'The log level is a setting', '', 'of the daemon.' })
   vim.cmd('write')
@@ -206,7 +207,7 @@ tests['a candidate that is only looked at, or whose buffer is left, waits on'] =
     return last and last.prompt:find('Candidates for memory (', 1, true) and #last.lines
   end
   vim.cmd('BethinkStatus')
-  kit.says('; :BethinkCandidates %(%d+%)$')
+  kit.says('daemon ok %([%d.]+%).*, %d+ to review$')
   vim.cmd('BethinkCandidates')
   local count = kit.eventually('the list', listed)
   vim.o.modeline = true -- the default, but not for root
@@ -223,7 +224,7 @@ end
 
 tests['a memory can be for all projects'] = function()
   vim.cmd('BethinkRemember! Tables of tides are always printed in metres')
-  kit.says('remembered as tables%-of%-tides.*; it applies to all your projects')
+  kit.says('remembered for all your projects as tables%-of%-tides')
   kit.answers = {}
   vim.cmd('BethinkMemories')
   local list = kit.eventually('the list', function() return kit.asked[1] and kit.asked[1].lines end)
@@ -264,6 +265,8 @@ tests['notes are edited, and a write that comes too late overwrites nothing unti
   local session = kit.session('the notes job')
   vim.cmd('BethinkNotes!')
   kit.says('no messages yet; ')
+  vim.cmd('BethinkNotes')
+  kit.says('not updated yet; `:BethinkNotes!`')
   kit.say(session, 'Please fix src/tide.rs, it prints feet.', 'Done, it prints metres.')
   vim.cmd('BethinkNotes!')
   kit.eventually('the notes', function() return lines():find('tide%.rs') end)

@@ -23,6 +23,7 @@ tests['a message is its texts, calls and results, with nothing hidden'] = functi
   kit.equal({ 'Look:', '', '    Bash {"command":"ls"}' }, message({ { type = 'text', text = 'Look:' }, call }))
   local result = { type = 'tool_result', content = { { type = 'text', text = 'a\n\nb' } } }
   kit.equal({ '    a', '', '    b', '', '    (image)' }, message({ result, { type = 'image' } }))
+  kit.equal({ '    (thinking) why', '    not' }, message({ { type = 'thinking', thinking = 'why\nnot' } }))
   kit.equal({ '' }, message(nil))
 end
 

@@ -238,13 +238,17 @@ test('buttons decide about one candidate after the other, in the list and in the
 
 test('notes are opened, and updated on request', async () => {
   const session = await machine.session(60_000, 'the notes job');
-  const editor = machine.open();
+  const answers = {};
+  const editor = machine.open({ answers });
   await editor.run('updateNotes');
   assert.match(editor.seen.messages.at(-1).text, /no messages yet; /, 'a refusal says what to do');
   await machine.say(session, 'Please fix src/tide.rs, it prints feet.', 'Done, it prints metres.');
-  await editor.run('updateNotes');
-  assert.match(editor.seen.messages.at(-1).text, /^The notes are up to date\.$/);
+  answers['do not cover any message yet'] = 'Update Them';
   await editor.run('notes');
+  assert.match(editor.seen.messages.at(-1).text, /^The notes are up to date\.$/);
+  const { length } = editor.seen.messages;
+  await editor.run('notes');
+  assert.equal(editor.seen.messages.length, length, 'there are notes now');
   assert.equal(editor.seen.opened.at(-1), `bethink:/notes/${session}/notes.md`);
   assert.match(editor.seen.documents.at(-1), /tide\.rs/);
   editor.close();

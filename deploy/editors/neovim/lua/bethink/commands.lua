@@ -166,7 +166,7 @@ end
 
 local function found_line(hit)
   local when = ('%s, %s'):format(text.line(hit.role, 20), hit.created_at:sub(1, 16):gsub('T', ' '))
-  return table.concat({ text.line(hit.snippet, 100), when, text.line(hit.title or 'untitled session', 40) }, ' — ')
+  return table.concat({ text.line(hit.snippet, 80), when, text.line(hit.title or 'untitled session', 30) }, ' — ')
 end
 
 --- Shows a hit with the messages around it.
@@ -209,7 +209,7 @@ function M.notes(update)
     if not update then
       return documents.open_notes(session.id)
     end
-    tell('updating the notes of ' .. text.line(session.title or session.id, 60) .. ' …')
+    tell('updating the notes of ' .. text.line(session.title or session.id, 30) .. ' …')
     with(function(told) routes.update_notes(session.id, told) end, function()
       documents.open_notes(session.id)
     end)
@@ -233,7 +233,7 @@ end
 
 function M.compact(instructions)
   with_session(function(session)
-    tell('compacting ' .. text.line(session.title or session.id, 60) .. ' …')
+    tell('compacting ' .. text.line(session.title or session.id, 40) .. ' …')
     with(function(told) routes.compact(session.id, instructions, told) end, function(answer)
       local done = answer.json
       local kept = math.floor(100 * done.fidelity + 0.5)
@@ -324,49 +324,50 @@ end
 
 local KEEP, EDIT, DROP = 'Keep', 'Edit and keep', 'Drop'
 
---- Asks about a candidate, and calls `decided` after it was kept or dropped.
+--- Asks about a candidate, and calls `decided` with what was done after it was kept or dropped.
 local function review(candidate, decided)
   local context = candidate.context and '(after: ' .. text.line(candidate.context, 200) .. ') ' or ''
   local prompt = context .. 'Remember: ' .. text.line(candidate.sentence, 400)
+  vim.cmd('redraw')
   vim.ui.select({ KEEP, EDIT, DROP, LATER }, { prompt = prompt }, function(choice)
+    vim.cmd('redraw')
     if choice == KEEP then
       with(function(told) routes.keep(candidate.id, vim.empty_dict(), told) end, function(answer)
-        remembered(answer)
-        decided()
+        decided(documents.remembered(answer))
       end)
     elseif choice == EDIT then
       documents.open_candidate(candidate)
       tell('`:w` keeps the text as a memory, `:q` leaves the candidate as it is')
     elseif choice == DROP then
       with(function(told) routes.drop(candidate.id, told) end, function()
-        tell('dropped: it will not be offered again, in any wording')
-        decided()
+        decided('dropped: it will not be offered again, in any wording')
       end)
     end
   end)
 end
 
---- Lists the candidates, and again after each decision, as long as there are any.
-local function list_candidates(decided)
+--- Lists the candidates, and again after each decision, as long as there are any. `said` is what the last decision did; the
+--- prompt contains it, because the list would cover a message.
+local function list_candidates(said)
   with(function(told) routes.candidates(routes.project(), told) end, function(answer)
     local waiting = answer.json.candidates
     if #waiting == 0 then
-      return not decided and tell('there are no candidates to review')
+      return tell(said or 'there are no candidates to review')
     end
     local function item(one)
       return ('%s — %s — %s'):format(text.line(one.sentence, 120), text.line(one.type, 20), one.said_at:sub(1, 10))
     end
-    local prompt = ('Candidates for memory (%d)'):format(#waiting)
+    local prompt = (said and said .. '. ' or '') .. ('Candidates for memory (%d)'):format(#waiting)
     vim.ui.select(waiting, { prompt = prompt, format_item = item }, function(one)
       if one then
-        review(one, function() list_candidates(true) end)
+        review(one, list_candidates)
       end
     end)
   end)
 end
 
 function M.candidates()
-  list_candidates(false)
+  list_candidates()
 end
 
 function M.status()
@@ -374,11 +375,12 @@ function M.status()
     routes.candidates(routes.project(), function(_, listed)
       local shown = require('bethink.window').text()
       local waiting = listed and #listed.json.candidates or 0
-      tell(('the daemon is %s, version %s%s%s'):format(
+      -- fits one line of a narrow terminal, so that no key press is needed
+      tell(('daemon %s (%s)%s%s'):format(
         text.line(answer.json.status, 20),
         text.line(answer.json.version, 20),
-        shown ~= '' and '; context window: ' .. shown or '',
-        waiting > 0 and ('; :BethinkCandidates (%d)'):format(waiting) or ''
+        shown ~= '' and ', ' .. shown or '',
+        waiting > 0 and (', %d to review'):format(waiting) or ''
       ))
     end)
   end)

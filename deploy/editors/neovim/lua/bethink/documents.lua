@@ -20,17 +20,15 @@ end
 
 --- Returns what was written, as text.
 function M.remembered(answer)
-  local said = { 'remembered as ' .. text.line(answer.json.name, 80) }
-  if answer.json.scope == 'person' then
-    said[#said + 1] = 'it applies to all your projects'
-  end
+  local whose = answer.json.scope == 'person' and 'for all your projects ' or ''
+  local said = { 'remembered ' .. whose .. 'as ' .. text.line(answer.json.name, 80) }
   for _, warning in ipairs(answer.json.warnings or {}) do
     said[#said + 1] = text.line(warning)
   end
   return table.concat(said, '; ')
 end
 
---- The sentences of the candidates whose buffers are open, and what to do after they were kept.
+--- The candidates that were opened and not kept yet, by their IDs.
 local candidates = {}
 
 local function candidate(id)
@@ -50,11 +48,11 @@ local function candidate(id)
         return told({ message = 'this candidate was already kept; :BethinkMemories lists the memories' })
       end
       routes.keep(id, { text = markdown }, function(error, answer)
-        if not error then
-          candidates[id] = nil
-          vim.notify('bethink: ' .. M.remembered(answer), vim.log.levels.INFO)
+        if error then
+          return told(error)
         end
-        told(error, answer and { json = {}, etag = 'written' })
+        candidates[id] = nil
+        told(nil, { etag = 'written', said = M.remembered(answer) })
       end)
     end,
   }
@@ -68,7 +66,14 @@ local function source(buffer)
     return candidate(id)
   elseif kind == 'notes' then
     return {
-      read = function(told) routes.read_notes(id, told) end,
+      read = function(told)
+        routes.read_notes(id, function(error, answer)
+          told(error, answer)
+          if answer and answer.headers['bethink-notes-through'] == '0' then
+            warn('not updated yet; `:BethinkNotes!` updates these notes')
+          end
+        end)
+      end,
       write = function(markdown, etag, told) routes.write_notes(id, markdown, etag, told) end,
     }
   end
@@ -199,6 +204,11 @@ function M.write(buffer, over)
     vim.b[buffer].bethink_theirs = nil
     if vim.b[buffer].changedtick == tick then
       vim.bo[buffer].modified = false
+    end
+    if answer.said then
+      vim.notify('bethink: ' .. answer.said, vim.log.levels.INFO)
+    else
+      vim.api.nvim_echo({ { 'bethink: saved' } }, true, {})
     end
     for _, warning in ipairs(json.warnings or {}) do
       warn(text.line(warning))

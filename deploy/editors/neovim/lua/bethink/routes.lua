@@ -6,8 +6,8 @@ local M = {}
 local SESSIONS = '20'
 --- Maximum number of pages of memories to list. The dashboard shows all memories of a larger directory.
 local PAGES = 20
---- Maximum number of hits of a search in the history.
-local HITS = '50'
+--- Maximum number of hits of a search in the history: as many as the built-in list shows on one screen.
+local HITS = '10'
 --- Number of messages to show before and after a hit.
 local BESIDE = 3
 --- Milliseconds that a compaction or an update of notes may take: a model may write the text.

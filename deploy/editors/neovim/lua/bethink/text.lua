@@ -59,7 +59,7 @@ function M.lines(text)
   end, vim.split(text, '\r?\n'))
 end
 
---- Returns the content of a message as lines: its texts, and its tool calls and results, indented.
+--- Returns the content of a message as lines: its texts, and its thinking, tool calls and results, indented.
 function M.message(content)
   if type(content) ~= 'table' then
     return M.lines(tostring(content or ''))
@@ -69,6 +69,8 @@ function M.message(content)
     local indent, lines = '    ', nil
     if block.type == 'text' then
       indent, lines = '', M.lines(block.text or '')
+    elseif block.type == 'thinking' then
+      lines = M.lines('(thinking) ' .. (block.thinking or ''))
     elseif block.type == 'tool_use' then
       lines = M.lines(tostring(block.name) .. ' ' .. vim.json.encode(block.input or vim.empty_dict()))
     elseif block.type == 'tool_result' then

@@ -7,8 +7,14 @@ import * as routes from '../routes';
 import { tell, working } from '../tell';
 import { line } from '../text';
 
+const UPDATE = 'Update Them';
+
 export async function notes(client: Client): Promise<void> {
-  await vscode.commands.executeCommand('vscode.open', notesUri((await newest(client)).id));
+  const { id } = await newest(client);
+  await vscode.commands.executeCommand('vscode.open', notesUri(id));
+  const { headers } = await routes.readNotes(client, id);
+  if (headers.get('bethink-notes-through') !== '0') return;
+  if ((await tell('These notes do not cover any message yet.', UPDATE)) === UPDATE) await updateNotes(client);
 }
 
 /** Writes the newest messages to the notes now. An open document is read again after the event. */
