@@ -262,6 +262,10 @@ tests['a search shows a hit with the messages around it'] = function()
 end
 
 tests['notes are edited, and a write that comes too late overwrites nothing until it is meant'] = function()
+  vim.cmd('cd /')
+  vim.cmd('BethinkNotes')
+  kit.says('no sessions here yet; run `bethink install`')
+  vim.cmd('cd ' .. vim.fn.fnameescape(kit.project))
   local session = kit.session('the notes job')
   vim.cmd('BethinkNotes!')
   kit.says('no messages yet; ')

@@ -31,6 +31,13 @@ export async function newestSession(client: Client, dir: string): Promise<Sessio
   }
 }
 
+/** Returns the newest session like `newestSession`, or fails with an instruction. */
+export async function needSession(client: Client, dir: string): Promise<Session> {
+  const session = await newestSession(client, dir);
+  if (!session) throw new Error('this folder has no sessions yet; connect an agent with `bethink install`, or run `bethink import`');
+  return session;
+}
+
 export function report(client: Client, id: string): Promise<ContextReport> {
   return client.get('/v1/sessions/{id}/context/report', { path: { id } });
 }

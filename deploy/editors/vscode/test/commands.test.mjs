@@ -237,6 +237,10 @@ test('buttons decide about one candidate after the other, in the list and in the
 });
 
 test('notes are opened, and updated on request', async () => {
+  const elsewhere = machine.open({ folder: machine.root });
+  await elsewhere.run('notes');
+  assert.match(elsewhere.seen.messages.at(-1).text, /no sessions yet; .*`bethink install`/);
+  elsewhere.close();
   const session = await machine.session(60_000, 'the notes job');
   const answers = {};
   const editor = machine.open({ answers });

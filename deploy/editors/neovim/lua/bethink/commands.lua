@@ -77,7 +77,7 @@ end
 local function with_session(use)
   with(function(told) routes.newest_session(routes.project(), told) end, function(session)
     if not session then
-      return tell('this directory has no session yet', vim.log.levels.WARN)
+      return tell('no sessions here yet; run `bethink install` or `bethink import`', vim.log.levels.WARN)
     end
     use(session)
   end)

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-import type { Client, Session } from '../client';
+import type { Client } from '../client';
 import { notesUri } from '../documents';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
@@ -10,7 +10,7 @@ import { line } from '../text';
 const UPDATE = 'Update Them';
 
 export async function notes(client: Client): Promise<void> {
-  const { id } = await newest(client);
+  const { id } = await routes.needSession(client, needFolder());
   await vscode.commands.executeCommand('vscode.open', notesUri(id));
   const { headers } = await routes.readNotes(client, id);
   if (headers.get('bethink-notes-through') !== '0') return;
@@ -20,7 +20,7 @@ export async function notes(client: Client): Promise<void> {
 /** Writes the newest messages to the notes now. An open document is read again after the event. */
 export async function updateNotes(client: Client): Promise<void> {
   needTrust();
-  const session = await newest(client);
+  const session = await routes.needSession(client, needFolder());
   const title = `Updating the notes of “${line(session.title ?? session.id, 60)}”`;
   const done = await working(title, (stop) =>
     routes.updateNotes(client, session.id, stop).then(
@@ -32,10 +32,4 @@ export async function updateNotes(client: Client): Promise<void> {
     ),
   );
   if (done) void tell('The notes are up to date.');
-}
-
-async function newest(client: Client): Promise<Session> {
-  const session = await routes.newestSession(client, needFolder());
-  if (!session) throw new Error('this folder has no sessions yet; import one with `bethink import`, or connect an agent with `bethink init`');
-  return session;
 }
