@@ -92,6 +92,7 @@ fn packaged(told: &str, dir: &Path) {
         "media/",
         "bethink.svg",
         "find.md",
+        "grammar.json",
         "icon.png",
         "remember.md",
         "start.md",

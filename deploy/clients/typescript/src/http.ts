@@ -15,9 +15,9 @@ export function exchange(target: RequestOptions, init: RequestInit): Promise<Res
     const { method = "GET", signal } = init;
     const sent = request({ ...target, method, headers, ...(signal && { signal }) });
     sent.on("socket", (socket) => {
-      // A connection that was kept open has no event.
+      // A connection that was kept open has no event, and would collect a listener per request.
       connected = !socket.connecting;
-      socket.once("connect", () => (connected = true));
+      if (!connected) socket.once("connect", () => (connected = true));
     });
     sent.on("response", (answer) => resolve(toResponse(answer)));
     sent.on("error", (cause) => {

@@ -108,6 +108,19 @@ test("the socket comes first and gets no token; without it, TCP does", async () 
   assert.deepEqual([tcp.seen[0]?.headers.authorization, socket.seen.length], ["Bearer secret", 1]);
 });
 
+test("a connection that is kept open collects no listeners", async (context) => {
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => void warnings.push(message);
+  process.on("warning", note);
+  context.after(() => process.off("warning", note));
+  const { seen } = await serve(join(home, "daemon.sock"), ok);
+  const client = connect({ home, env: {} });
+  for (let request = 0; request < 12; request += 1) await client.get("/v1/projects");
+  assert.equal(new Set(seen.map(({ socket }) => socket)).size, 1);
+  await new Promise(setImmediate);
+  assert.deepEqual(warnings, []);
+});
+
 test("each connection proves itself before it gets the request", async () => {
   const ports: (number | undefined)[] = [];
   const { url } = await serve(0, (request, response) => {

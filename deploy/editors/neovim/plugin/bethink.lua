@@ -14,12 +14,16 @@ local function commands()
   return require('bethink.commands')
 end
 
-command('Remember', 'Remember something for later sessions of the project', { nargs = '*', range = true }, function(given)
+command('Remember', 'Remember something for later sessions; with ! for those of all your projects', {
+  nargs = '*',
+  range = true,
+  bang = true,
+}, function(given)
   local text = given.args
   if text == '' and given.range > 0 then
     text = table.concat(vim.api.nvim_buf_get_lines(0, given.line1 - 1, given.line2, false), '\n')
   end
-  commands().remember(text)
+  commands().remember(text, given.bang and 'person' or nil)
 end)
 
 command('Recall', 'Find memories that match a question; with ! insert the selected one', { nargs = '*', bang = true }, function(given)
@@ -28,6 +32,14 @@ end)
 
 command('Memories', 'List the memories of the project, and open one', { nargs = 0 }, function()
   commands().memories()
+end)
+
+command('Search', 'Search the history of the project; with ! of all projects', { nargs = '*', bang = true }, function(given)
+  commands().search(given.args, given.bang)
+end)
+
+command('Notes', 'Open the notes of the newest session; with ! update them first', { nargs = 0, bang = true }, function(given)
+  commands().notes(given.bang)
 end)
 
 command('Todos', 'Show the todo list of the newest session', { nargs = 0 }, function()

@@ -59,7 +59,7 @@ tests['5 a daemon with another token gets nothing, and the token is never shown'
   kit.matches('the%-kettle', kit.asked[1].lines[1])
   vim.loop.os_unsetenv('BETHINK_URL')
   vim.cmd('BethinkStatus')
-  kit.says('the daemon is ok')
+  kit.says('daemon ok')
 end
 
 return tests

@@ -51,6 +51,7 @@ tests['a memory is edited and written'] = function()
   vim.cmd('write')
   kit.eventually('the write', function() return not vim.bo.modified end)
   kit.matches('Low at six', kit.memory('tides'))
+  kit.matches('bethink: saved', vim.fn.execute('messages'))
   vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'Low at seven.' })
   vim.cmd('write')
   kit.eventually('the second write', function() return not vim.bo.modified end)
@@ -161,26 +162,143 @@ tests['a proposal is looked at, then approved or rejected'] = function()
   kit.answer = answer
 end
 
-tests['a candidate is kept, edited and kept, or dropped'] = function()
+local WISHES = {
+  'Ideally the retry limit is configurable, because some servers are slow.',
+  'Ideally the log level is configurable, because logs are noisy.',
+  'Ideally the parser tests stay quick.',
+}
+
+tests['a candidate is kept, edited and kept, or dropped, one after the other'] = function()
   local session = kit.session()
-  kit.say(session, 'Ideally the retry limit is configurable, because some servers are slow.', 'Good.')
-  kit.say(session, 'Ideally the log level is configurable, because logs are noisy.', 'Good.')
-  kit.say(session, 'Ideally the parser tests stay quick.', 'Good.')
+  for _, wish in ipairs(WISHES) do
+    kit.say(session, wish, 'Good.')
+  end
   kit.ask('POST', { 'v1', 'sessions', session, 'extract' }, { json = vim.empty_dict() })
   -- the newest is the first in the list
-  kit.answers = { ['Candidates for memory'] = 1, ['Remember: '] = 'Edit and keep', ['Memory: '] = 'This is a setting' }
+  kit.answers = { ['Candidates for memory (3)'] = 1, ['parser tests'] = 'Drop', ['Candidates for memory (2)'] = 1, ['log level'] = 'Edit and keep' }
   vim.cmd('BethinkCandidates')
-  kit.says('remembered as ')
-  kit.answers['Remember: '] = 'Drop'
-  vim.cmd('BethinkCandidates')
-  kit.says('dropped: ')
-  kit.answers['Remember: '] = 'Keep'
-  kit.told = {}
+  kit.eventually('the sentence', function() return lines() == WISHES[2] end)
+  kit.matches('^dropped: it will not be offered again.+%(2%)$', kit.asked[3].prompt)
+  kit.equal({ 'markdown', 'acwrite', false }, { vim.bo.filetype, vim.bo.buftype, vim.bo.modified })
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'The log level is a setting', '', 'of the daemon.' })
+  vim.cmd('write')
+  local name = kit.says('remembered as'):match('remembered as ([%w-]+)')
+  kit.equal(false, vim.bo.modified)
+  kit.matches('The log level is a setting\n\nof the daemon.+> Ideally the log level is configurable', kit.memory(name))
+  vim.cmd('write')
+  kit.says('already kept; :BethinkMemories')
+  vim.cmd('quit | edit bethink://candidates/0-0.md')
+  kit.says('run :BethinkCandidates')
+  vim.cmd('bwipeout!')
+  kit.answers = { ['Candidates for memory (1)'] = 1, ['retry limit'] = 'Keep' }
   vim.cmd('BethinkCandidates')
   kit.says('remembered as ')
   vim.cmd('BethinkCandidates')
   kit.says('no candidates to review')
   kit.answers = {}
+end
+
+tests['a candidate that is only looked at, or whose buffer is left, waits on'] = function()
+  local session = kit.session()
+  kit.say(session, 'Ideally the buoy list stays short, vim: set tw=7: as ever.', 'Good.')
+  kit.ask('POST', { 'v1', 'sessions', session, 'extract' }, { json = vim.empty_dict() })
+  local function listed()
+    local last = kit.asked[#kit.asked]
+    return last and last.prompt:find('Candidates for memory (', 1, true) and #last.lines
+  end
+  vim.cmd('BethinkStatus')
+  kit.says('daemon ok %([%d.]+%).*, %d+ to review$')
+  vim.cmd('BethinkCandidates')
+  local count = kit.eventually('the list', listed)
+  vim.o.modeline = true -- the default, but not for root
+  kit.answers = { ['Candidates for memory'] = 1, ['Remember: '] = 'Edit and keep' }
+  vim.cmd('BethinkCandidates')
+  kit.eventually('the buffer', function() return vim.api.nvim_buf_get_name(0):find('^bethink://candidates/') and vim.bo.modifiable end)
+  kit.matches('vim: set tw=7:', lines())
+  kit.equal(0, vim.bo.textwidth)
+  vim.cmd('quit')
+  kit.answers, kit.asked = {}, {}
+  vim.cmd('BethinkCandidates')
+  kit.equal(count, (kit.eventually('the list', listed)))
+end
+
+tests['a memory can be for all projects'] = function()
+  vim.cmd('BethinkRemember! Tables of tides are always printed in metres')
+  kit.says('remembered for all your projects as tables%-of%-tides')
+  kit.answers = {}
+  vim.cmd('BethinkMemories')
+  local list = kit.eventually('the list', function() return kit.asked[1] and kit.asked[1].lines end)
+  kit.matches('\nperson/tables%-of%-tides', table.concat(list, '\n'))
+  vim.cmd('edit ' .. vim.fn.fnameescape(require('bethink.documents').name(kit.project, 'person', list[#list]:match('person/(%S+)'))))
+  kit.eventually('its text', function() return lines():find('metres') end)
+  vim.cmd('bwipeout!')
+end
+
+tests['a search shows a hit with the messages around it'] = function()
+  local session = kit.session('the lighthouse ' .. HOSTILE)
+  kit.say(session, 'Where is the lighthouse script?', 'In tools/lighthouse.sh. \27[2J', 'Run it.', 'Done.')
+  kit.answers = { ['Search the history'] = 'lighthouse script', History = 1 }
+  kit.eventually('the hit', function()
+    vim.cmd('BethinkSearch')
+    return vim.wait(500, function() return lines():find('^# the lighthouse') end, 10)
+  end)
+  local list = kit.eventually('the list', function()
+    local last = kit.asked[#kit.asked]
+    return last.prompt == 'History' and last.lines
+  end)
+  kit.matches('lighthouse.* — user, %d%d%d%d%-%d%d%-%d%d %d%d:%d%d — the lighthouse ␛', list[1])
+  kit.matches('## 1, user <%- found\n\nWhere is the lighthouse script%?\n\n## 2, assistant\n\nIn tools/lighthouse%.sh%. ␛%[2J', lines())
+  kit.equal({ 'nofile', false, '## 1, user <- found' }, { vim.bo.buftype, vim.bo.modifiable, vim.api.nvim_get_current_line() })
+  vim.cmd('bwipeout')
+  vim.cmd('BethinkSearch zebra quantum chromodynamics')
+  kit.says('no hits')
+  vim.cmd('cd /')
+  vim.cmd('BethinkSearch lighthouse script')
+  kit.eventually('no hits elsewhere', function() return #kit.told == 2 end)
+  vim.cmd('BethinkSearch! lighthouse script')
+  kit.eventually('the hit in another project', function() return lines():find('^# the lighthouse') end)
+  vim.cmd('bwipeout')
+  vim.cmd('cd ' .. vim.fn.fnameescape(kit.project))
+end
+
+tests['notes are edited, and a write that comes too late overwrites nothing until it is meant'] = function()
+  vim.cmd('cd /')
+  vim.cmd('BethinkNotes')
+  kit.says('no sessions here yet; run `bethink install`')
+  vim.cmd('cd ' .. vim.fn.fnameescape(kit.project))
+  local session = kit.session('the notes job')
+  vim.cmd('BethinkNotes!')
+  kit.says('no messages yet; ')
+  vim.cmd('BethinkNotes')
+  kit.says('not updated yet; `:BethinkNotes!`')
+  kit.say(session, 'Please fix src/tide.rs, it prints feet.', 'Done, it prints metres.')
+  vim.cmd('BethinkNotes!')
+  kit.eventually('the notes', function() return lines():find('tide%.rs') end)
+  kit.equal('bethink://notes/' .. session .. '.md', vim.api.nvim_buf_get_name(0))
+  local function notes()
+    return (kit.cli('notes', 'show', '--session', session))
+  end
+  for _, text in ipairs({ 'mine', 'mine, twice in a row' }) do
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, { '# Task', '', text })
+    vim.cmd('write')
+    kit.eventually('the write', function() return not vim.bo.modified end)
+    kit.matches('# Task\n\n' .. text, notes())
+  end
+  kit.ask('PUT', { 'v1', 'sessions', session, 'notes' }, { markdown = '# Task\n\ntheirs\n' })
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { '# Task', '', 'too late' })
+  vim.cmd('write')
+  kit.says('changed by someone else, not overwritten')
+  kit.equal(true, vim.bo.modified)
+  kit.matches('theirs', notes())
+  kit.equal({ 2, true }, { #vim.api.nvim_tabpage_list_wins(0), vim.wo.diff })
+  vim.cmd('write!')
+  kit.eventually('the write', function() return not vim.bo.modified end)
+  kit.matches('too late', notes())
+  vim.cmd('diffoff! | only | bwipeout!')
+  kit.ask('PUT', { 'v1', 'sessions', session, 'notes' }, { markdown = '# Task\n\ntheirs\n' })
+  vim.cmd('BethinkNotes')
+  kit.eventually('the notes as they are', function() return lines() == '# Task\n\ntheirs' end)
+  vim.cmd('bwipeout!')
 end
 
 tests['health and help are there'] = function()

@@ -16,6 +16,17 @@ tests['text is one harmless line'] = function()
   kit.equal('é…', line('ééé', 2))
 end
 
+tests['a message is its texts, calls and results, with nothing hidden'] = function()
+  local message = require('bethink.text').message
+  kit.equal({ 'a', '', 'b\\u{202e}' }, message('a\n\r\nb\226\128\174'))
+  local call = { type = 'tool_use', name = 'Bash', input = { command = 'ls' } }
+  kit.equal({ 'Look:', '', '    Bash {"command":"ls"}' }, message({ { type = 'text', text = 'Look:' }, call }))
+  local result = { type = 'tool_result', content = { { type = 'text', text = 'a\n\nb' } } }
+  kit.equal({ '    a', '', '    b', '', '    (image)' }, message({ result, { type = 'image' } }))
+  kit.equal({ '    (thinking) why', '    not' }, message({ { type = 'thinking', thinking = 'why\nnot' } }))
+  kit.equal({ '' }, message(nil))
+end
+
 tests['sizes are said shortly'] = function()
   local tokens = require('bethink.text').tokens
   local said = vim.tbl_map(tokens, { 0, 840, 1000, 12430, 99960, 180400 })

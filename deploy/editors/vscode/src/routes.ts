@@ -6,7 +6,7 @@ import type {
   Candidate, Client, Compaction, ContextReport, MemoriesPage, Memory, MemoryScope, MemoryWritten, Proposal, RecalledMemory, SearchHit,
   SearchHits, Session, TextAnswer, Todo,
 } from './client';
-import { plain } from './text';
+import { line, plain } from './text';
 
 /** Maximum number of pages of memories to list. The dashboard shows all memories of a larger directory. */
 const PAGES = 20;
@@ -16,8 +16,8 @@ const SESSIONS = 20;
 const HITS = 50;
 /** Number of messages to show before and after a hit. */
 const BESIDE = 3;
-/** Milliseconds that a compaction may take: a model may write the summary. */
-const COMPACTION_TIMEOUT = 600_000;
+/** Milliseconds that a compaction or an update of notes may take: a model may write the text. */
+const MODEL_TIMEOUT = 600_000;
 
 /** Returns the newest session of the directory, or of the nearest directory above it. */
 export async function newestSession(client: Client, dir: string): Promise<Session | undefined> {
@@ -29,6 +29,13 @@ export async function newestSession(client: Client, dir: string): Promise<Sessio
     if (own ?? sessions[0]) return own ?? sessions[0];
     if (dirname(dirname(project)) === dirname(project)) return undefined;
   }
+}
+
+/** Returns the newest session like `newestSession`, or fails with an instruction. */
+export async function needSession(client: Client, dir: string): Promise<Session> {
+  const session = await newestSession(client, dir);
+  if (!session) throw new Error('this folder has no sessions yet; connect an agent with `bethink install`, or run `bethink import`');
+  return session;
 }
 
 export function report(client: Client, id: string): Promise<ContextReport> {
@@ -51,6 +58,9 @@ export async function memories(client: Client, dir: string): Promise<Memory[]> {
   return all;
 }
 
+/** The result of a save. */
+export type Written = Pick<MemoryWritten, 'etag' | 'warnings'>;
+
 export interface Topic {
   dir: string;
   scope: MemoryScope;
@@ -71,8 +81,25 @@ export function writeMemory(client: Client, { dir, scope, name }: Topic, markdow
   });
 }
 
-export function remember(client: Client, dir: string, text: string): Promise<MemoryWritten> {
-  return client.post('/v1/memories', { body: { project_dir: dir, text } });
+export function readNotes(client: Client, id: string): Promise<TextAnswer> {
+  return client.text('/v1/sessions/{id}/notes', { path: { id } });
+}
+
+/** Replaces the version with this `etag`, and no other. Returns the new tag. */
+export async function writeNotes(client: Client, id: string, markdown: string, etag: string): Promise<Written> {
+  await client.put('/v1/sessions/{id}/notes', { path: { id }, headers: { 'if-match': etag }, body: markdown });
+  // The answer of the client has no tag. If someone has written since, the old tag makes the next save a conflict.
+  const now = await readNotes(client, id);
+  return { etag: now.text === markdown ? now.etag : etag, warnings: [] };
+}
+
+export async function updateNotes(client: Client, id: string, signal: AbortSignal): Promise<void> {
+  await client.post('/v1/sessions/{id}/notes/update', { path: { id }, signal, timeout: MODEL_TIMEOUT });
+}
+
+/** By default, the daemon chooses the scope. */
+export function remember(client: Client, dir: string, text: string, scope?: MemoryScope): Promise<MemoryWritten> {
+  return client.post('/v1/memories', { body: { project_dir: dir, text, scope: scope ?? null } });
 }
 
 export async function recall(client: Client, dir: string, query: string): Promise<RecalledMemory[]> {
@@ -83,20 +110,27 @@ export function search(client: Client, dir: string, query: string): Promise<Sear
   return client.get('/v1/search', { query: { project_dir: dir, q: query, limit: HITS } });
 }
 
+/** A message in the history. */
+export type Place = Pick<SearchHit, 'session_id' | 'seq'>;
+
 /** Returns the messages around a hit as Markdown. */
-export async function around(client: Client, { session_id, seq, title }: SearchHit): Promise<string> {
+export async function around(client: Client, { session_id, seq }: Place): Promise<string> {
   const query = { after_seq: Math.max(0, seq - BESIDE - 1), limit: 2 * BESIDE + 1 };
-  const { messages } = await client.get('/v1/sessions/{id}/messages', { path: { id: session_id }, query });
+  const path = { id: session_id };
+  const [{ title }, { messages }] = await Promise.all([
+    client.get('/v1/sessions/{id}', { path }),
+    client.get('/v1/sessions/{id}/messages', { path, query }),
+  ]);
   const parts = messages.map((one) => {
     const mark = one.seq === seq ? ' ← found' : '';
     return `## ${one.seq} · ${one.role}${mark}\n\n${plain(one.message.content)}\n`;
   });
-  return [`# ${title ?? session_id}\n`, ...parts].join('\n');
+  return [`# ${line(title ?? session_id)}\n`, ...parts].join('\n');
 }
 
 export function compact(client: Client, id: string, instructions: string, signal: AbortSignal): Promise<Compaction> {
   const body = instructions === '' ? {} : { instructions };
-  return client.post('/v1/sessions/{id}/compact', { path: { id }, body, signal, timeout: COMPACTION_TIMEOUT });
+  return client.post('/v1/sessions/{id}/compact', { path: { id }, body, signal, timeout: MODEL_TIMEOUT });
 }
 
 export async function proposals(client: Client, dir: string): Promise<Proposal[]> {

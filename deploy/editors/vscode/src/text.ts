@@ -30,13 +30,14 @@ export function notice(text: string): string {
   return line(text, SENTENCE).replace(/\]\(/g, '] (');
 }
 
-/** Returns a message's content as Markdown: its texts, and its tool calls and results in code blocks. */
+/** Returns a message's content as Markdown: its texts and thinking, and its tool calls and results in code blocks. */
 export function plain(content: unknown): string {
   if (typeof content === 'string') return visible(content);
   if (!Array.isArray(content)) return '';
   return content.map((block: Record<string, unknown>) => {
     switch (block['type']) {
       case 'text': return visible(String(block['text'] ?? ''));
+      case 'thinking': return visible(`(thinking) ${String(block['thinking'] ?? '')}`);
       case 'tool_use': return fenced(`${String(block['name'])} ${JSON.stringify(block['input'])}`);
       case 'tool_result': return fenced(plain(block['content']));
       default: return `(${String(block['type'])})`;

@@ -1,15 +1,16 @@
-/** The view: todos of the newest session, memories of the project, and proposals and candidates to review. */
+/** The view: proposals and candidates to review, todos and notes of the newest session, and memories. */
 
 import * as vscode from 'vscode';
 
 import type { Board } from './board';
-import { uriOf } from './memory-files';
-import type { Candidate, Memory, Proposal, Todo } from './client';
+import type { Candidate, Memory, Proposal, Session, Todo } from './client';
+import { notesUri, uriOf } from './documents';
 import { line } from './text';
 
 export type Node =
   | { kind: 'group'; title: string; children: Node[] }
   | { kind: 'todo'; todo: Todo }
+  | { kind: 'notes'; session: Session }
   | { kind: 'memory'; memory: Memory; dir: string }
   | { kind: 'proposal'; proposal: Proposal }
   | { kind: 'candidate'; candidate: Candidate };
@@ -31,7 +32,7 @@ export class Tree implements vscode.TreeDataProvider<Node> {
     const { dir, state } = this.board;
     // the welcome text of the view says what to do
     if (dir === undefined || state === 'down') return [];
-    return this.groups(dir).filter((group) => group.children.length > 0 || group.title === 'Memories');
+    return this.top(dir).filter((one) => one.kind !== 'group' || one.children.length > 0 || one.title === 'Memories');
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
@@ -40,6 +41,8 @@ export class Tree implements vscode.TreeDataProvider<Node> {
         return groupItem(node.title, node.children.length);
       case 'todo':
         return todoItem(node.todo);
+      case 'notes':
+        return notesItem(node.session);
       case 'memory':
         return memoryItem(node.memory, node.dir);
       case 'proposal':
@@ -49,23 +52,23 @@ export class Tree implements vscode.TreeDataProvider<Node> {
     }
   }
 
-  private groups(dir: string): Group[] {
-    const { todos, memories, proposals, candidates } = this.board;
+  private top(dir: string): Node[] {
+    const { session, todos, memories, proposals, candidates } = this.board;
     const of = (scope: string) =>
       memories.filter((one) => one.scope === scope).map((memory): Node => ({ kind: 'memory', memory, dir }));
     return [
       group('Proposals to review', proposals.map((proposal) => ({ kind: 'proposal', proposal }))),
       group('Candidates to review', candidates.map((candidate) => ({ kind: 'candidate', candidate }))),
       group('Todos', todos.map((todo) => ({ kind: 'todo', todo }))),
+      ...(session ? [{ kind: 'notes', session } as const] : []),
       group('Memories', of('private')),
+      group('Memories for all your projects', of('person')),
       group('Team memories', of('team')),
     ];
   }
 }
 
-type Group = Extract<Node, { kind: 'group' }>;
-
-function group(title: string, children: Node[]): Group {
+function group(title: string, children: Node[]): Node {
   return { kind: 'group', title, children };
 }
 
@@ -81,6 +84,17 @@ function todoItem(todo: Todo): vscode.TreeItem {
   item.iconPath = new vscode.ThemeIcon(TODO_ICONS[todo.status] ?? TODO_ICONS.pending);
   item.description = todo.priority === 'high' ? 'high' : '';
   item.tooltip = `${line(todo.content, 1_000)}\n${todo.status.replace('_', ' ')}`;
+  return item;
+}
+
+function notesItem(session: Session): vscode.TreeItem {
+  const item = new vscode.TreeItem('Session notes');
+  const title = session.title ?? 'Untitled session';
+  item.description = line(title, 80);
+  item.iconPath = new vscode.ThemeIcon('notebook');
+  item.tooltip = `Notes of ${line(title, 200)}`;
+  item.contextValue = 'notes';
+  item.command = { command: 'vscode.open', title: 'Open', arguments: [notesUri(session.id)] };
   return item;
 }
 
@@ -111,6 +125,7 @@ function candidateItem(candidate: Candidate): vscode.TreeItem {
   item.tooltip = [candidate.context == null ? '' : `after: ${line(candidate.context, 1_000)}`, line(candidate.sentence, 1_000)]
     .filter(Boolean)
     .join('\n');
+  item.contextValue = 'candidate';
   item.command = { command: 'bethink.candidates', title: 'Review', arguments: [candidate.id] };
   return item;
 }

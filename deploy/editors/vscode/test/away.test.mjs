@@ -32,7 +32,7 @@ test('an untrusted folder starts nothing and writes nothing', async () => {
   const answers = { 'is not running': 'Start', 'Remember for': 'x' };
   const editor = machine.open({ trusted: false, answers, settings: { startDaemon: 'always' } });
   await down(editor);
-  for (const command of ['start', 'remember', 'compact', 'approve']) {
+  for (const command of ['start', 'remember', 'rememberForAll', 'compact', 'approve', 'candidates', 'updateNotes']) {
     await editor.run(command);
     assert.match(editor.seen.messages.at(-1).text, /not trusted/, command);
   }

@@ -16,6 +16,11 @@ test('every command of the manifest is there, and no other', () => {
   const promised = manifest.contributes.commands.map((one) => one.command).sort();
   assert.deepEqual([...editor.commands.keys()].sort(), promised);
   assert.equal(manifest.dependencies, undefined);
+  const buttons = manifest.contributes.menus['view/item/context'].map(({ command, when }) => [command, when.split('viewItem == ')[1]]);
+  assert.deepEqual(buttons, [
+    ['bethink.keepCandidate', 'candidate'], ['bethink.editCandidate', 'candidate'], ['bethink.dropCandidate', 'candidate'],
+    ['bethink.updateNotes', 'notes'],
+  ]);
   editor.close();
 });
 
@@ -62,12 +67,32 @@ test('a search shows what was said, with the messages around it', async () => {
   assert.match(item.label, /lighthouse/);
   assert.match(item.description, /user|assistant/);
   const document = editor.seen.documents[0];
+  const uri = editor.vscode.Uri.parse(editor.seen.opened[0]);
+  assert.match(uri.path, /\/message 1\.md$/);
+  const files = editor.providers.get('bethink');
+  assert.equal((await files.stat(uri)).permissions, editor.vscode.FilePermission.Readonly, 'the history is only read');
+  await assert.rejects(files.writeFile(uri, Buffer.from('x')), /not permitted: the history cannot be changed/);
   assert.match(document, /^# the tide job/);
   assert.match(document, /## 1 · user ← found\n\nWhere is the lighthouse script\?/);
   assert.match(document, /In tools\/lighthouse\.sh\./, 'and the answer');
   answers['Search the history'] = 'zebra quantum chromodynamics';
   await editor.run('search');
   assert.match(editor.seen.messages.at(-1).text, /No hits/);
+  editor.close();
+});
+
+test('a memory of all projects is written, shown, and named as such', async () => {
+  const answers = { 'all your projects': 'Tables of tides are always printed in metres', 'Recall memories': 'tables of tides in metres' };
+  const editor = machine.open({ answers });
+  await editor.run('rememberForAll');
+  assert.match(editor.seen.messages[0].text, /^Remembered as tables-of-tides.*\. It applies to all your projects\.$/);
+  const { memories } = await machine.ask('GET', machine.of('/v1/memories'));
+  assert.equal(memories.find((one) => one.name.startsWith('tables-of-tides')).scope, 'person');
+  await until('its group', () => editor.rows().some(({ item }) => item.label === 'Memories for all your projects'));
+  const row = editor.rows().find(({ node }) => node.memory?.scope === 'person');
+  assert.match(Buffer.from(await editor.providers.get('bethink').readFile(row.item.command.arguments[0])).toString(), /metres/);
+  await editor.run('recall');
+  assert.match(editor.seen.picks[0].items.find((one) => one.label.startsWith('tables-of')).description, /^all your projects · /);
   editor.close();
 });
 
@@ -140,19 +165,25 @@ test('a proposal is shown as a difference, then approved or rejected', async () 
   editor.close();
 });
 
-test('a candidate is kept, edited and kept, or dropped', async () => {
-  const waiting = async () => (await machine.ask('GET', machine.of('/v1/candidates'))).candidates;
-  // What other tests said does not count.
+const WISHES = [
+  'Ideally the retry limit is configurable, because some servers are slow.',
+  'Ideally the log level is configurable, because logs are noisy.',
+  'Ideally the parser tests stay quick.',
+];
+
+const waiting = async () => (await machine.ask('GET', machine.of('/v1/candidates'))).candidates;
+
+/** Candidates that wait for a decision, and no others. */
+async function wish(...wishes) {
   for (const { id } of await waiting()) await machine.ask('POST', `/v1/candidates/${id}/drop`, {});
   const session = await machine.session();
-  const wishes = [
-    'Ideally the retry limit is configurable, because some servers are slow.',
-    'Ideally the log level is configurable, because logs are noisy.',
-    'Ideally the parser tests stay quick.',
-  ];
-  for (const wish of wishes) await machine.say(session, wish, 'Good.');
+  for (const one of wishes) await machine.say(session, one, 'Good.');
   await machine.ask('POST', `/v1/sessions/${session}/extract`, {});
-  const answers = { 'Candidates for memory': 0, 'retry limit': 'Keep', 'log level': 'Edit and Keep…', 'Edit the memory': 'The log level is a setting' };
+}
+
+test('a candidate is kept, edited and kept, or dropped', async () => {
+  await wish(...WISHES);
+  const answers = { 'retry limit': 'Keep', 'log level': 'Edit and Keep…', 'Edit the memory': 'The log level is a setting' };
   const editor = machine.open({ answers });
   await until('the badge', () => editor.seen.tree.badge?.value === 3);
   assert.equal(editor.rows().filter(({ node }) => node.kind === 'candidate').length, 3);
@@ -167,12 +198,63 @@ test('a candidate is kept, edited and kept, or dropped', async () => {
   const { name } = await until('the memory', () => editor.rows().map(({ node }) => node.memory).find((one) => one?.name.includes('log-level')));
   const text = await machine.ask('GET', machine.of(`/v1/memories/private/${name}`));
   assert.match(text, /The log level is a setting[^]*> Ideally the log level is configurable/);
-  answers['parser tests'] = 'Drop';
+  Object.assign(answers, { 'Candidates for memory': 0, 'parser tests': 'Drop' });
   await editor.run('candidates');
   assert.match(editor.seen.messages.at(-1).text, /not be offered again/);
   await until('no rows', () => editor.rows().every(({ node }) => node.kind !== 'candidate'));
   await editor.run('candidates');
   assert.match(editor.seen.messages.at(-1).text, /no candidates to review/);
+  editor.close();
+});
+
+test('buttons decide about one candidate after the other, in the list and in the view', async () => {
+  const wishes = ['Ideally the harbour map is drawn at night.', 'Ideally the ferry plan is read from a file.', 'Ideally the buoy list stays short.'];
+  await wish(...wishes);
+  const answers = {
+    'Candidates for memory (3)': { row: 0, button: 'Drop' },
+    'Candidates for memory (2)': { row: 0, button: 'Edit and Keep…' },
+    'Edit the memory': 'The ferry plan is a file',
+  };
+  const editor = machine.open({ answers });
+  await until('the badge', () => editor.seen.tree.badge?.value === 3);
+  await editor.run('candidates');
+  assert.deepEqual(editor.seen.picks.map(({ items }) => items.length), [3, 2, 1], 'the list goes on until the person closes it');
+  assert.deepEqual(editor.seen.messages.map(({ text }) => text.slice(0, 8)), ['Dropped:', 'Remember']);
+  const row = await until('one row', () => {
+    const rows = editor.rows().filter(({ node }) => node.kind === 'candidate');
+    return rows.length === 1 && rows[0];
+  });
+  assert.equal(row.item.contextValue, 'candidate', 'the manifest gives its buttons to such rows');
+  answers['Edit the memory'] = undefined;
+  await editor.run('editCandidate', row.node);
+  assert.equal((await waiting()).length, 1, 'who closes the input has decided nothing');
+  await editor.run('keepCandidate', row.node);
+  assert.match(editor.seen.messages.at(-1).text, /^Remembered as /);
+  await until('no badge', () => editor.seen.tree.badge === undefined);
+  await editor.run('dropCandidate', row.node);
+  assert.equal(editor.seen.messages.at(-1).kind, 'error', 'it was kept already');
+  editor.close();
+});
+
+test('notes are opened, and updated on request', async () => {
+  const elsewhere = machine.open({ folder: machine.root });
+  await elsewhere.run('notes');
+  assert.match(elsewhere.seen.messages.at(-1).text, /no sessions yet; .*`bethink install`/);
+  elsewhere.close();
+  const session = await machine.session(60_000, 'the notes job');
+  const answers = {};
+  const editor = machine.open({ answers });
+  await editor.run('updateNotes');
+  assert.match(editor.seen.messages.at(-1).text, /no messages yet; /, 'a refusal says what to do');
+  await machine.say(session, 'Please fix src/tide.rs, it prints feet.', 'Done, it prints metres.');
+  answers['do not cover any message yet'] = 'Update Them';
+  await editor.run('notes');
+  assert.match(editor.seen.messages.at(-1).text, /^The notes are up to date\.$/);
+  const { length } = editor.seen.messages;
+  await editor.run('notes');
+  assert.equal(editor.seen.messages.length, length, 'there are notes now');
+  assert.equal(editor.seen.opened.at(-1), `bethink:/notes/${session}/notes.md`);
+  assert.match(editor.seen.documents.at(-1), /tide\.rs/);
   editor.close();
 });
 

@@ -1,4 +1,4 @@
-// A memory as a document: opened, saved, and saved too late.
+// A memory, or notes, as a document: opened, saved, and saved too late.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -48,6 +48,45 @@ test('a save that comes too late overwrites nothing and shows both sides', async
   editor.close();
 });
 
+test('notes are saved like memories, and a save that comes too late overwrites nothing', async () => {
+  const session = await machine.session();
+  await machine.say(session, 'Where is the pier?', 'At the end of the road.');
+  const path = `/v1/sessions/${session}/notes`;
+  const answers = { 'changed by someone else': 'Compare' };
+  const editor = machine.open({ answers });
+  const row = await until('the row', () => editor.rows().find(({ node }) => node.kind === 'notes'));
+  const uri = row.item.command.arguments[0];
+  const files = editor.providers.get('bethink');
+  const read = async () => Buffer.from(await files.readFile(uri)).toString('utf8');
+  assert.match(await read(), /^# /m, 'the template, as long as there are no notes');
+  await files.writeFile(uri, bytes('# Task\n\nmine\n'));
+  await files.writeFile(uri, bytes('# Task\n\nmine, twice in a row\n'));
+  assert.equal(await machine.ask('GET', path), '# Task\n\nmine, twice in a row\n');
+  await machine.ask('PUT', path, '# Task\n\ntheirs\n');
+  await assert.rejects(files.writeFile(uri, bytes('# Task\n\ntoo late\n')), /changed by someone else; nothing was overwritten/);
+  assert.equal(await machine.ask('GET', path), '# Task\n\ntheirs\n');
+  const [theirs] = await until('the comparison', () => editor.seen.diffs[0]);
+  assert.equal(theirs, '# Task\n\ntheirs\n');
+  answers['changed by someone else'] = 'Overwrite';
+  await assert.rejects(files.writeFile(uri, bytes('# Task\n\nmine at last\n')));
+  await until('the overwriting', async () => (await machine.ask('GET', path)).includes('mine at last'));
+  const changed = [];
+  files.onDidChangeFile((events) => changed.push(...events.map((event) => String(event.uri))));
+  await machine.ask('PUT', path, '# Task\n\nchanged elsewhere\n');
+  await until('the change', () => changed.includes(String(uri)));
+  assert.match(await read(), /changed elsewhere/);
+  editor.close();
+});
+
+test('a document is no Markdown, in which a link can run a command', async () => {
+  await machine.ask('PUT', at('trap'), '[look](command:workbench.action.quit)\n');
+  const editor = machine.open();
+  const { uri } = await opened(editor, 'trap');
+  await editor.vscode.commands.executeCommand('vscode.open', uri);
+  assert.deepEqual(editor.seen.languages, [[String(uri), 'bethink']]);
+  editor.close();
+});
+
 test('an open document is told of a change elsewhere', async () => {
   await machine.ask('PUT', at('lights'), 'red\n');
   const editor = machine.open();
@@ -65,10 +104,10 @@ test('a memory that is gone is not found, and odd addresses are refused', async 
   const editor = machine.open();
   const files = editor.providers.get('bethink');
   const uri = (path) => editor.vscode.Uri.from({ scheme: 'bethink', path, query: machine.project });
-  for (const path of ['/private/none.md', '/private/none', '/none.md', '/']) {
+  for (const path of ['/private/none.md', '/private/none', '/none.md', '/', '/notes/00000000-0000-0000-0000-000000000000/notes.md']) {
     await assert.rejects(files.readFile(uri(path)), /not found/, path);
   }
-  for (const path of ['/private/../token.md', '/private/../../token.md', '/elsewhere/x.md']) {
+  for (const path of ['/private/../token.md', '/private/../../token.md', '/elsewhere/x.md', '/notes/nonsense/notes.md', '/history/nonsense/message 1.md']) {
     await assert.rejects(files.readFile(uri(path)), path);
   }
   await assert.rejects(files.writeFile(uri('/private/never-read.md'), bytes('x')), /not found/);

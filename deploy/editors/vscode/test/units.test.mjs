@@ -13,6 +13,7 @@ test('a message is Markdown in which nothing is hidden and no code block ends ea
   const result = { type: 'tool_result', content: [{ type: 'text', text: '```sh\nls\n```' }] };
   assert.equal(plain([result]), '````\n```sh\nls\n```\n````');
   assert.equal(plain([{ type: 'image' }]), '(image)');
+  assert.equal(plain([{ type: 'thinking', thinking: 'why\nnot' }]), '(thinking) why\nnot');
   assert.equal(plain(undefined), '');
 });
 

@@ -60,22 +60,23 @@ const PLAIN = {
   ProgressLocation: { Notification: 15 },
   ConfigurationTarget: { Global: 1 },
   FileType: { File: 1 },
+  FilePermission: { Readonly: 1 },
   FileChangeType: { Changed: 1 },
 };
 
 export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
-  const seen = { documents: [], tools: [], messages: [], diffs: [], opened: [], external: [], picks: [], inputs: [], draws: 0, status: null, tree: null };
+  const seen = { documents: [], tools: [], messages: [], diffs: [], opened: [], external: [], picks: [], inputs: [], languages: [], draws: 0, status: null, tree: null };
   const [commands, contexts, providers, documents] = [new Map(), new Map(), new Map(), new Map()];
   const config = { ...settings };
   const answer = (text) => answers[Object.keys(answers).find((part) => text.includes(part))];
   const quiet = () => new EventEmitter().event;
+  const openings = new EventEmitter();
 
   const message = (kind) => async (text, ...offered) => {
     seen.messages.push({ kind, text, offered });
     return offered.find((one) => one === answer(text));
   };
   const window = {
-    showTextDocument: async ({ uri }) => void seen.documents.push(documents.get(uri.toString())),
     activeTextEditor: undefined,
     onDidChangeActiveTextEditor: quiet(),
     createStatusBarItem: () => (seen.status = { text: '', show() {}, dispose() {} }),
@@ -92,6 +93,26 @@ export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
       const chosen = answer(options?.title ?? 'pick');
       return typeof chosen === 'number' ? items[chosen] : items.find((item) => item === chosen);
     },
+    // The person selects a row by its number, or presses the button of a row: `{ row, button }`.
+    createQuickPick: () => {
+      const [accept, press, hide] = [new EventEmitter(), new EventEmitter(), new EventEmitter()];
+      return {
+        onDidAccept: accept.event,
+        onDidTriggerItemButton: press.event,
+        onDidHide: hide.event,
+        hide: () => hide.fire(),
+        dispose() {},
+        show() {
+          seen.picks.push({ items: this.items, options: { title: this.title } });
+          const chosen = answer(this.title);
+          const item = this.items[chosen?.row ?? chosen];
+          if (!item) return hide.fire();
+          this.selectedItems = [item];
+          if (typeof chosen === 'number') return accept.fire();
+          press.fire({ item, button: item.buttons.find((one) => one.tooltip === chosen.button) });
+        },
+      };
+    },
     withProgress: (_options, work) => work({ report() {} }, { onCancellationRequested: quiet() }),
   };
   const workspace = {
@@ -99,6 +120,7 @@ export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
     workspaceFolders: folder ? [{ uri: Uri.file(folder), name: 'app', index: 0 }] : undefined,
     getWorkspaceFolder: () => undefined,
     onDidChangeWorkspaceFolders: quiet(),
+    onDidOpenTextDocument: openings.event,
     onDidGrantWorkspaceTrust: quiet(),
     getConfiguration: () => ({
       get: (key, otherwise) => config[key] ?? otherwise,
@@ -120,7 +142,11 @@ export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
       contexts.set(key, value);
     },
     'vscode.diff': (...sides) => seen.diffs.push(sides.map((one) => documents.get(String(one)) ?? one)),
-    'vscode.open': (uri) => seen.opened.push(String(uri)),
+    'vscode.open': async (uri) => {
+      seen.opened.push(String(uri));
+      seen.documents.push(Buffer.from(await providers.get(uri.scheme).readFile(uri)).toString('utf8'));
+      openings.fire({ uri, languageId: 'markdown' });
+    },
   };
   const known = {
     registerCommand: (name, run) => {
@@ -135,6 +161,7 @@ export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
       return { dispose() {} };
     },
   };
+  const languages = { setTextDocumentLanguage: async ({ uri }, id) => void seen.languages.push([String(uri), id]) };
   const env = { openExternal: async (url) => seen.external.push(url) };
-  return { vscode: { ...PLAIN, window, workspace, commands: known, env, lm }, seen, commands, contexts, providers, config };
+  return { vscode: { ...PLAIN, window, workspace, commands: known, env, languages, lm }, seen, commands, contexts, providers, config };
 }

@@ -53,7 +53,7 @@ test('memories and todos stand in the view, as text', async () => {
     const rows = editor.rows();
     return rows.length >= 5 && rows.some(({ item }) => item.label === 'odd-one') && rows;
   });
-  assert.deepEqual(rows.filter(({ depth }) => depth === 0).map(({ item }) => item.label), ['Todos', 'Memories']);
+  assert.deepEqual(rows.filter(({ depth }) => depth === 0).map(({ item }) => item.label), ['Todos', 'Session notes', 'Memories']);
   const shown = rows.map(({ item }) => `${item.label} ${item.description} ${item.tooltip}`).join('\n');
   assert.doesNotMatch(shown.replaceAll('\n', ''), /[\u0000-\u001f\u200b\u202e]/);
   assert.match(shown, /␛\]52;c;aGk=␇<img src=x onerror=alert\(1\)>/);

@@ -77,23 +77,20 @@ end
 local function with_session(use)
   with(function(told) routes.newest_session(routes.project(), told) end, function(session)
     if not session then
-      return tell('this directory has no session yet', vim.log.levels.WARN)
+      return tell('no sessions here yet; run `bethink install` or `bethink import`', vim.log.levels.WARN)
     end
     use(session)
   end)
 end
 
 local function remembered(answer)
-  local said = { 'remembered as ' .. text.line(answer.json.name, 80) }
-  for _, warning in ipairs(answer.json.warnings or {}) do
-    said[#said + 1] = text.line(warning)
-  end
-  tell(table.concat(said, '; '))
+  tell(documents.remembered(answer))
 end
 
-function M.remember(words)
-  given(words, 'Remember: ', function(what)
-    with(function(told) routes.remember(routes.project(), what, told) end, remembered)
+--- `person` is the memory of all the person's projects. If `scope` is nil, the daemon chooses it.
+function M.remember(words, scope)
+  given(words, scope and 'Remember for all projects: ' or 'Remember: ', function(what)
+    with(function(told) routes.remember(routes.project(), what, scope, told) end, remembered)
   end)
 end
 
@@ -152,8 +149,8 @@ end
 
 local MARKS = { pending = '[ ]', in_progress = '[-]', completed = '[x]' }
 
---- Opens a window below with read-only lines.
-local function show(title, lines)
+--- Opens a window below with read-only lines, and the cursor at line `at` of them.
+local function show(title, lines, at)
   vim.cmd('botright new')
   local buffer = vim.api.nvim_get_current_buf()
   local bo = vim.bo[buffer]
@@ -161,6 +158,62 @@ local function show(title, lines)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.list_extend({ title, '' }, lines))
   bo.modifiable = false
   vim.api.nvim_win_set_height(0, math.min(#lines + 2, 15))
+  if at then
+    vim.api.nvim_win_set_cursor(0, { at + 2, 0 })
+    vim.cmd('normal! zt')
+  end
+end
+
+local function found_line(hit)
+  local when = ('%s, %s'):format(text.line(hit.role, 20), hit.created_at:sub(1, 16):gsub('T', ' '))
+  return table.concat({ text.line(hit.snippet, 80), when, text.line(hit.title or 'untitled session', 30) }, ' — ')
+end
+
+--- Shows a hit with the messages around it.
+local function show_hit(hit)
+  with(function(told) routes.around(hit, told) end, function(answer)
+    local lines, at = {}, nil
+    for _, one in ipairs(answer.json.messages) do
+      at = one.seq == hit.seq and #lines + 1 or at
+      local mark = one.seq == hit.seq and ' <- found' or ''
+      vim.list_extend(lines, { ('## %d, %s%s'):format(one.seq, text.line(one.role, 20), mark), '' })
+      vim.list_extend(lines, text.message(one.message.content))
+      lines[#lines + 1] = ''
+    end
+    show('# ' .. text.line(hit.title or hit.session_id, 80), lines, at)
+    vim.bo.filetype = 'markdown'
+  end)
+end
+
+function M.search(words, everywhere)
+  local dir = not everywhere and routes.project() or nil
+  given(words, 'Search the history: ', function(query)
+    with(function(told) routes.search(dir, query, told) end, function(answer)
+      local hits = answer.json.hits
+      if #hits == 0 then
+        local indexing = answer.json.complete == false
+        return tell(indexing and 'no hits yet: the history is still being indexed' or 'no hits')
+      end
+      vim.ui.select(hits, { prompt = 'History', format_item = found_line }, function(hit)
+        if hit then
+          show_hit(hit)
+        end
+      end)
+    end)
+  end)
+end
+
+--- `update` writes the newest messages to the notes first.
+function M.notes(update)
+  with_session(function(session)
+    if not update then
+      return documents.open_notes(session.id)
+    end
+    tell('updating the notes of ' .. text.line(session.title or session.id, 30) .. ' …')
+    with(function(told) routes.update_notes(session.id, told) end, function()
+      documents.open_notes(session.id)
+    end)
+  end)
 end
 
 function M.todos()
@@ -180,7 +233,7 @@ end
 
 function M.compact(instructions)
   with_session(function(session)
-    tell('compacting ' .. text.line(session.title or session.id, 60) .. ' …')
+    tell('compacting ' .. text.line(session.title or session.id, 40) .. ' …')
     with(function(told) routes.compact(session.id, instructions, told) end, function(answer)
       local done = answer.json
       local kept = math.floor(100 * done.fidelity + 0.5)
@@ -271,56 +324,65 @@ end
 
 local KEEP, EDIT, DROP = 'Keep', 'Edit and keep', 'Drop'
 
-local function keep(candidate, words)
-  local json = words and { text = words } or vim.empty_dict()
-  with(function(told) routes.keep(candidate.id, json, told) end, remembered)
-end
-
-local function review(candidate)
-  local prompt = 'Remember: ' .. text.line(candidate.sentence, 200)
+--- Asks about a candidate, and calls `decided` with what was done after it was kept or dropped.
+local function review(candidate, decided)
+  local context = candidate.context and '(after: ' .. text.line(candidate.context, 200) .. ') ' or ''
+  local prompt = context .. 'Remember: ' .. text.line(candidate.sentence, 400)
+  vim.cmd('redraw')
   vim.ui.select({ KEEP, EDIT, DROP, LATER }, { prompt = prompt }, function(choice)
+    vim.cmd('redraw')
     if choice == KEEP then
-      keep(candidate)
-    elseif choice == EDIT then
-      vim.ui.input({ prompt = 'Memory: ', default = text.line(candidate.sentence, 2000) }, function(words)
-        if words and vim.trim(words) ~= '' then
-          keep(candidate, words)
-        end
+      with(function(told) routes.keep(candidate.id, vim.empty_dict(), told) end, function(answer)
+        decided(documents.remembered(answer))
       end)
+    elseif choice == EDIT then
+      documents.open_candidate(candidate)
+      tell('`:w` keeps the text as a memory, `:q` leaves the candidate as it is')
     elseif choice == DROP then
       with(function(told) routes.drop(candidate.id, told) end, function()
-        tell('dropped: it will not be offered again, in any wording')
+        decided('dropped: it will not be offered again, in any wording')
       end)
     end
   end)
 end
 
-function M.candidates()
+--- Lists the candidates, and again after each decision, as long as there are any. `said` is what the last decision did; the
+--- prompt contains it, because the list would cover a message.
+local function list_candidates(said)
   with(function(told) routes.candidates(routes.project(), told) end, function(answer)
     local waiting = answer.json.candidates
     if #waiting == 0 then
-      return tell('there are no candidates to review')
+      return tell(said or 'there are no candidates to review')
     end
     local function item(one)
       return ('%s — %s — %s'):format(text.line(one.sentence, 120), text.line(one.type, 20), one.said_at:sub(1, 10))
     end
-    vim.ui.select(waiting, { prompt = 'Candidates for memory', format_item = item }, function(one)
+    local prompt = (said and said .. '. ' or '') .. ('Candidates for memory (%d)'):format(#waiting)
+    vim.ui.select(waiting, { prompt = prompt, format_item = item }, function(one)
       if one then
-        review(one)
+        review(one, list_candidates)
       end
     end)
   end)
 end
 
+function M.candidates()
+  list_candidates()
+end
+
 function M.status()
   with(routes.health, function(answer)
-    local window = require('bethink.window')
-    local shown = window.text()
-    tell(('the daemon is %s, version %s%s'):format(
-      text.line(answer.json.status, 20),
-      text.line(answer.json.version, 20),
-      shown ~= '' and '; context window: ' .. shown or ''
-    ))
+    routes.candidates(routes.project(), function(_, listed)
+      local shown = require('bethink.window').text()
+      local waiting = listed and #listed.json.candidates or 0
+      -- fits one line of a narrow terminal, so that no key press is needed
+      tell(('daemon %s (%s)%s%s'):format(
+        text.line(answer.json.status, 20),
+        text.line(answer.json.version, 20),
+        shown ~= '' and ', ' .. shown or '',
+        waiting > 0 and (', %d to review'):format(waiting) or ''
+      ))
+    end)
   end)
 end
 

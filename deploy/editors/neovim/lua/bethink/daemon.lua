@@ -43,7 +43,7 @@ local function refusal(status, body)
 end
 
 --- Sends a request, and calls `told(error, answer)` later from the main loop. `ask` has query, json or markdown, headers
---- and patience. An answer has `json` or `text`, and `etag`.
+--- and patience. An answer has `json` or `text`, `etag` and `headers`.
 function M.ask(method, path, ask, told)
   local place = require('bethink.places').find()
   if place.why then
@@ -79,7 +79,7 @@ function M.ask(method, path, ask, told)
       if status < 200 or status > 299 then
         return told(refusal(status, whole))
       end
-      told(nil, { json = decode(whole), text = whole, etag = answered.etag })
+      told(nil, { json = decode(whole), text = whole, etag = answered.etag, headers = answered })
     end),
   })
 end

@@ -6,8 +6,12 @@ local M = {}
 local SESSIONS = '20'
 --- Maximum number of pages of memories to list. The dashboard shows all memories of a larger directory.
 local PAGES = 20
---- Milliseconds that a compaction may take: a model may write the summary.
-local COMPACTS_WITHIN = 600000
+--- Maximum number of hits of a search in the history: as many as the built-in list shows on one screen.
+local HITS = '10'
+--- Number of messages to show before and after a hit.
+local BESIDE = 3
+--- Milliseconds that a compaction or an update of notes may take: a model may write the text.
+local MODEL_ANSWERS_WITHIN = 600000
 
 local function ask(...)
   return require('bethink.daemon').ask(...)
@@ -77,8 +81,33 @@ function M.write_memory(dir, scope, name, markdown, etag, told)
   ask('PUT', { 'v1', 'memories', scope, name }, with, told)
 end
 
-function M.remember(dir, text, told)
-  ask('POST', { 'v1', 'memories' }, { json = { project_dir = dir, text = text } }, told)
+--- `scope` may be `person`. If nil, the daemon chooses it.
+function M.remember(dir, text, scope, told)
+  ask('POST', { 'v1', 'memories' }, { json = { project_dir = dir, text = text, scope = scope } }, told)
+end
+
+function M.read_notes(session, told)
+  ask('GET', { 'v1', 'sessions', session, 'notes' }, {}, told)
+end
+
+--- Replaces the version with this `etag`, and no other.
+function M.write_notes(session, markdown, etag, told)
+  ask('PUT', { 'v1', 'sessions', session, 'notes' }, { markdown = markdown, headers = { ['If-Match'] = etag } }, told)
+end
+
+function M.update_notes(session, told)
+  ask('POST', { 'v1', 'sessions', session, 'notes', 'update' }, { patience = MODEL_ANSWERS_WITHIN }, told)
+end
+
+--- Searches the history of the project's sessions, or of all sessions if `dir` is nil.
+function M.search(dir, query, told)
+  ask('GET', { 'v1', 'search' }, { query = { project_dir = dir, q = query, limit = HITS } }, told)
+end
+
+--- Returns the messages around a hit.
+function M.around(hit, told)
+  local query = { after_seq = tostring(math.max(0, hit.seq - BESIDE - 1)), limit = tostring(2 * BESIDE + 1) }
+  ask('GET', { 'v1', 'sessions', hit.session_id, 'messages' }, { query = query }, told)
 end
 
 function M.recall(dir, query, told)
@@ -87,7 +116,7 @@ end
 
 function M.compact(session, instructions, told)
   local json = instructions ~= '' and { instructions = instructions } or nil
-  ask('POST', { 'v1', 'sessions', session, 'compact' }, { json = json, patience = COMPACTS_WITHIN }, told)
+  ask('POST', { 'v1', 'sessions', session, 'compact' }, { json = json, patience = MODEL_ANSWERS_WITHIN }, told)
 end
 
 function M.proposals(dir, told)

@@ -52,6 +52,42 @@ function M.line(text, most)
   return table.concat(out)
 end
 
+--- Returns untrusted text as several lines.
+function M.lines(text)
+  return vim.tbl_map(function(one)
+    return M.line(one, math.huge)
+  end, vim.split(text, '\r?\n'))
+end
+
+--- Returns the content of a message as lines: its texts, and its thinking, tool calls and results, indented.
+function M.message(content)
+  if type(content) ~= 'table' then
+    return M.lines(tostring(content or ''))
+  end
+  local out = {}
+  for at, block in ipairs(content) do
+    local indent, lines = '    ', nil
+    if block.type == 'text' then
+      indent, lines = '', M.lines(block.text or '')
+    elseif block.type == 'thinking' then
+      lines = M.lines('(thinking) ' .. (block.thinking or ''))
+    elseif block.type == 'tool_use' then
+      lines = M.lines(tostring(block.name) .. ' ' .. vim.json.encode(block.input or vim.empty_dict()))
+    elseif block.type == 'tool_result' then
+      lines = M.message(block.content)
+    else
+      lines = { '(' .. M.line(block.type) .. ')' }
+    end
+    if at > 1 then
+      out[#out + 1] = ''
+    end
+    for _, one in ipairs(lines) do
+      out[#out + 1] = one == '' and '' or indent .. one
+    end
+  end
+  return out
+end
+
 --- Returns a short number of tokens: `840`, `12.4k`, `180k`.
 function M.tokens(count)
   if count < 1000 then

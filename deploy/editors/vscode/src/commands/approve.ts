@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 
 import { ApiError, type Client, type Proposal } from '../client';
+import { LANGUAGE } from '../documents';
 import { words } from '../failure';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
@@ -47,7 +48,7 @@ async function pick(waiting: Proposal[]): Promise<Proposal | undefined> {
 }
 
 async function show(proposal: Proposal): Promise<void> {
-  const language = 'markdown';
+  const language = LANGUAGE;
   const [before, after] = await Promise.all([
     vscode.workspace.openTextDocument({ language, content: proposal.replaces ?? '' }),
     vscode.workspace.openTextDocument({ language, content: proposal.text }),

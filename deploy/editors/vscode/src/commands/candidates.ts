@@ -5,57 +5,109 @@ import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
 import { tell } from '../tell';
 import { label, line } from '../text';
+import { remembered } from './remember';
 
-const KEEP = 'Keep';
-const EDIT = 'Edit and Keep…';
-const DROP = 'Drop';
+/** Decides about a candidate. Returns whether a decision was made. */
+export type Decide = (client: Client, candidate: Candidate) => Promise<boolean>;
+
+interface Action {
+  name: string;
+  icon: string;
+  decide: Decide;
+}
+
+const ACTIONS: readonly Action[] = [
+  { name: 'Keep', icon: 'check', decide: keep },
+  { name: 'Edit and Keep…', icon: 'edit', decide: edit },
+  { name: 'Drop', icon: 'trash', decide: drop },
+];
 
 interface Choice extends vscode.QuickPickItem {
   candidate: Candidate;
+  buttons: vscode.QuickInputButton[];
 }
 
-/** Shows a statement that bethink is not sure of, and keeps or drops it. `id` names the candidate. */
+/** Shows the candidates that wait, or only the one with this ID, and keeps or drops them. */
 export async function review(client: Client, id?: string): Promise<void> {
   needTrust();
-  const waiting = await routes.candidates(client, needFolder());
+  let waiting = await routes.candidates(client, needFolder());
   if (waiting.length === 0) {
     void tell('There are no candidates to review.');
     return;
   }
-  const candidate = waiting.find((one) => one.id === id) ?? (await pick(waiting));
-  if (!candidate) return;
-  const verdict = await tell(`Remember “${line(candidate.sentence, 400)}”?`, KEEP, EDIT, DROP);
-  if (verdict === KEEP) await keep(client, candidate);
-  if (verdict === EDIT) await edit(client, candidate);
-  if (verdict === DROP) {
-    await routes.dropCandidate(client, candidate.id);
-    void tell('Dropped: it will not be offered again, in any wording.');
+  const named = waiting.find((one) => one.id === id);
+  if (named) return void (await ask(client, named));
+  while (waiting.length > 0) {
+    const picked = await pick(waiting);
+    if (!picked) return;
+    const { candidate, decide } = picked;
+    if (!(await decide(client, candidate))) continue;
+    waiting = waiting.filter((one) => one !== candidate);
   }
 }
 
-async function pick(waiting: Candidate[]): Promise<Candidate | undefined> {
-  const choices = waiting.map((candidate): Choice => ({
+async function ask(client: Client, candidate: Candidate): Promise<boolean> {
+  const verdict = await tell(`Remember “${line(candidate.sentence, 400)}”?`, ...ACTIONS.map((one) => one.name));
+  return (await ACTIONS.find((one) => one.name === verdict)?.decide(client, candidate)) ?? false;
+}
+
+/** Returns a candidate with the action of the button that was pressed. */
+function pick(waiting: Candidate[]): Promise<{ candidate: Candidate; decide: Decide } | undefined> {
+  const picker = vscode.window.createQuickPick<Choice>();
+  picker.title = `Candidates for memory (${waiting.length})`;
+  picker.placeholder = 'Press a button to keep, edit or drop a statement; Enter shows the whole statement';
+  picker.matchOnDetail = true;
+  picker.items = waiting.map(choice);
+  return new Promise((resolve) => {
+    picker.onDidTriggerItemButton(({ item, button }) => {
+      const action = ACTIONS[item.buttons.indexOf(button)];
+      resolve(action && { candidate: item.candidate, decide: action.decide });
+      picker.hide();
+    });
+    picker.onDidAccept(() => {
+      const item = picker.selectedItems[0];
+      resolve(item && { candidate: item.candidate, decide: ask });
+      picker.hide();
+    });
+    picker.onDidHide(() => {
+      resolve(undefined);
+      picker.dispose();
+    });
+    picker.show();
+  });
+}
+
+function choice(candidate: Candidate): Choice {
+  return {
     candidate,
     label: label(candidate.sentence),
     description: `${label(candidate.type, 20)} · ${label(candidate.said_at.slice(0, 10), 10)}`,
     detail: candidate.context == null ? '' : `after: ${label(candidate.context)}`,
-  }));
-  const chosen = await vscode.window.showQuickPick(choices, { title: 'Candidates for memory', matchOnDetail: true });
-  return chosen?.candidate;
+    buttons: ACTIONS.map(({ name, icon }) => ({ iconPath: new vscode.ThemeIcon(icon), tooltip: name })),
+  };
 }
 
-async function edit(client: Client, candidate: Candidate): Promise<void> {
+export async function edit(client: Client, candidate: Candidate): Promise<boolean> {
+  needTrust();
   const text = await vscode.window.showInputBox({
     title: 'Edit the memory',
     value: line(candidate.sentence, 2_000),
     prompt: 'The memory quotes the original words as well',
     validateInput: (value) => (value.trim() === '' ? 'enter what to remember' : undefined),
   });
-  if (text === undefined || text.trim() === '') return;
-  await keep(client, candidate, text);
+  if (text === undefined || text.trim() === '') return false;
+  return keep(client, candidate, text);
 }
 
-async function keep(client: Client, candidate: Candidate, text?: string): Promise<void> {
-  const written = await routes.keepCandidate(client, candidate.id, text);
-  void tell([`Remembered as ${line(written.name, 80)}.`, ...written.warnings.map((one) => line(one))].join(' '));
+export async function keep(client: Client, candidate: Candidate, text?: string): Promise<boolean> {
+  needTrust();
+  void tell(remembered(await routes.keepCandidate(client, candidate.id, text)));
+  return true;
+}
+
+export async function drop(client: Client, candidate: Candidate): Promise<boolean> {
+  needTrust();
+  await routes.dropCandidate(client, candidate.id);
+  void tell('Dropped: it will not be offered again, in any wording.');
+  return true;
 }

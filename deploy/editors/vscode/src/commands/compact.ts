@@ -9,8 +9,7 @@ import { line, tokens } from '../text';
 
 export async function compact(client: Client, board: Board): Promise<void> {
   needTrust();
-  const session = await routes.newestSession(client, needFolder());
-  if (!session) throw new Error('this folder has no sessions yet');
+  const session = await routes.needSession(client, needFolder());
   const title = line(session.title ?? session.id, 60);
   const instructions = await vscode.window.showInputBox({
     title: `Compact “${title}”`,

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 
 import type { Client, RecalledMemory } from '../client';
-import { uriOf } from '../memory-files';
+import { uriOf } from '../documents';
 import { needFolder } from '../projects';
 import * as routes from '../routes';
 import { tell } from '../tell';
@@ -13,6 +13,9 @@ const TERMS = 6;
 
 const OPEN = 'Open the memory';
 const INSERT = 'Insert its text at the cursor';
+
+/** Whose memory it is, unless it is that of this project. */
+const WHOSE: Readonly<Record<string, string>> = { person: 'all your projects', team: 'team' };
 
 interface Choice extends vscode.QuickPickItem {
   memory: RecalledMemory;
@@ -43,7 +46,9 @@ function choice(memory: RecalledMemory): Choice {
   return {
     memory,
     label: label(memory.name, 80),
-    description: [memory.certainty === 'perhaps' && 'perhaps', memory.type && label(memory.type, 20), label(memory.age, 40)].filter(Boolean).join(' · '),
+    description: [memory.certainty === 'perhaps' && 'perhaps', WHOSE[memory.scope], memory.type && label(memory.type, 20), label(memory.age, 40)]
+      .filter(Boolean)
+      .join(' · '),
     detail: [label(memory.description ?? memory.content), why(memory)].filter(Boolean).join('  —  '),
   };
 }

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 
 import type { Client, SearchHit } from '../client';
+import { hitUri } from '../documents';
 import { needFolder } from '../projects';
 import * as routes from '../routes';
 import { tell } from '../tell';
@@ -30,7 +31,7 @@ export async function search(client: Client): Promise<void> {
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  if (chosen) await open(client, chosen.hit);
+  if (chosen) await vscode.commands.executeCommand('vscode.open', hitUri(chosen.hit));
 }
 
 function choice(hit: SearchHit): Choice {
@@ -40,10 +41,4 @@ function choice(hit: SearchHit): Choice {
     description: `${hit.role} · ${new Date(hit.created_at).toLocaleString()}`,
     detail: label(hit.title ?? 'Untitled session', 80),
   };
-}
-
-async function open(client: Client, hit: SearchHit): Promise<void> {
-  const content = await routes.around(client, hit);
-  const document = await vscode.workspace.openTextDocument({ content, language: 'markdown' });
-  await vscode.window.showTextDocument(document);
 }

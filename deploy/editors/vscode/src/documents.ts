@@ -1,12 +1,13 @@
 /**
- * Memories as documents: `bethink:/<scope>/<name>.md?<project directory>`. A save goes to the daemon
- * with the tag of the version that was read. If someone else has changed the memory since, nothing is overwritten, the
- * document stays as it is, and the person can compare both versions.
+ * Documents of the daemon: memories (`bethink:/<scope>/<name>.md?<project directory>`), a session's notes
+ * (`bethink:/notes/<session>/notes.md`) and the messages around a hit (`bethink:/history/<session>/message <seq>.md`, read-only).
+ * A save goes to the daemon with the tag of the version that was read. If someone else has changed the text since, nothing is
+ * overwritten, the document stays as it is, and the person can compare both versions.
  */
 
 import * as vscode from 'vscode';
 
-import { ApiError, type BothVersions, type Client, type MemoryScope } from './client';
+import { ApiError, type BothVersions, type Client, type MemoryScope, type TextAnswer } from './client';
 import { conflictOf, words } from './failure';
 import { needTrust } from './projects';
 import * as routes from './routes';
@@ -14,12 +15,30 @@ import { complain, warn } from './tell';
 import { line } from './text';
 
 export const SCHEME = 'bethink';
+/** The language of documents: Markdown's colors without its links, because a link in raw Markdown can run a command. */
+export const LANGUAGE = 'bethink';
 
 const COMPARE = 'Compare';
 const OVERWRITE = 'Overwrite';
 
 export function uriOf(dir: string, scope: string, name: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${scope}/${name}.md`, query: dir });
+}
+
+export function notesUri(session: string): vscode.Uri {
+  return vscode.Uri.from({ scheme: SCHEME, path: `/notes/${session}/notes.md` });
+}
+
+export function hitUri({ session_id, seq }: routes.Place): vscode.Uri {
+  return vscode.Uri.from({ scheme: SCHEME, path: `/history/${session_id}/message ${seq}.md` });
+}
+
+/** Where the text of a document comes from, and where a save goes. */
+interface Source {
+  name: string;
+  read(): Promise<Pick<TextAnswer, 'text' | 'etag'>>;
+  /** Replaces the version with this `etag`, and no other. Absent if the text cannot be changed. */
+  write?(text: string, etag: string): Promise<routes.Written>;
 }
 
 /** The version of a document that was read last. `mtime` changes when the text does. */
@@ -29,7 +48,7 @@ interface Seen {
   size: number;
 }
 
-export class MemoryFiles implements vscode.FileSystemProvider {
+export class Documents implements vscode.FileSystemProvider {
   private readonly changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changes.event;
   /** The tag of the version in the editor, by the address of the document. */
@@ -38,7 +57,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
 
   constructor(private readonly client: Client) {}
 
-  /** Makes the editor read all unedited documents again, because a memory has changed. */
+  /** Makes the editor read all unedited documents again, because a memory or notes have changed. */
   changed(): void {
     const events = [...this.seen.keys()].map((key) => ({
       type: vscode.FileChangeType.Changed,
@@ -49,7 +68,8 @@ export class MemoryFiles implements vscode.FileSystemProvider {
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
     const { mtime, size } = (await this.fetch(uri)).seen;
-    return { type: vscode.FileType.File, ctime: 0, mtime, size };
+    const file = { type: vscode.FileType.File, ctime: 0, mtime, size };
+    return this.source(uri).write ? file : { ...file, permissions: vscode.FilePermission.Readonly };
   }
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
@@ -69,7 +89,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
       const versions = conflictOf(error);
       if (!versions) throw error;
       void this.conflict(uri, text, versions);
-      throw vscode.FileSystemError.Unavailable(`${topicOf(uri).name} has been changed by someone else; nothing was overwritten`);
+      throw vscode.FileSystemError.Unavailable(`${this.source(uri).name} has been changed by someone else; nothing was overwritten`);
     }
   }
 
@@ -95,7 +115,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
 
   private async fetch(uri: vscode.Uri): Promise<{ text: string; seen: Seen }> {
     try {
-      const { text, etag } = await routes.readMemory(this.client, topicOf(uri));
+      const { text, etag } = await this.source(uri).read();
       return { text, seen: this.note(uri, etag, Buffer.byteLength(text)) };
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) throw vscode.FileSystemError.FileNotFound(uri);
@@ -104,10 +124,36 @@ export class MemoryFiles implements vscode.FileSystemProvider {
   }
 
   private async put(uri: vscode.Uri, text: string, etag: string): Promise<void> {
-    const written = await routes.writeMemory(this.client, topicOf(uri), text, etag);
+    const { write } = this.source(uri);
+    if (!write) throw vscode.FileSystemError.NoPermissions('the history cannot be changed');
+    const written = await write(text, etag);
     this.read.set(uri.toString(), quoted(written.etag));
     this.note(uri, quoted(written.etag), Buffer.byteLength(text));
     for (const warning of written.warnings) void warn(warning);
+  }
+
+  private source(uri: vscode.Uri): Source {
+    const notes = /^\/notes\/([^/]+)\/notes\.md$/.exec(uri.path)?.[1];
+    if (notes) {
+      return {
+        name: 'notes.md',
+        read: () => routes.readNotes(this.client, notes),
+        write: (text, etag) => routes.writeNotes(this.client, notes, text, etag),
+      };
+    }
+    const [, session, seq] = /^\/history\/([^/]+)\/message (\d+)\.md$/.exec(uri.path) ?? [];
+    if (session) {
+      return {
+        name: `message ${seq}`,
+        read: async () => ({ text: await routes.around(this.client, { session_id: session, seq: Number(seq) }), etag: '' }),
+      };
+    }
+    const topic = topicOf(uri);
+    return {
+      name: topic.name,
+      read: () => routes.readMemory(this.client, topic),
+      write: (text, etag) => routes.writeMemory(this.client, topic, text, etag),
+    };
   }
 
   /** The daemon reports no modification times, so the time when a tag was first seen is used. */
@@ -121,7 +167,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
   }
 
   private async conflict(uri: vscode.Uri, yours: string, { current, etag }: BothVersions): Promise<void> {
-    const { name } = topicOf(uri);
+    const { name } = this.source(uri);
     const told = `${line(name, 80)} has been changed by someone else since you opened it.`;
     const choices = etag == null ? [COMPARE] : [COMPARE, OVERWRITE];
     const chosen = await warn(told, ...choices);
@@ -141,7 +187,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
 }
 
 async function compare(uri: vscode.Uri, current: string, name: string): Promise<void> {
-  const document = await vscode.workspace.openTextDocument({ language: 'markdown', content: current });
+  const document = await vscode.workspace.openTextDocument({ language: LANGUAGE, content: current });
   await vscode.commands.executeCommand('vscode.diff', document.uri, uri, `${name}: theirs ↔ yours`);
 }
 
