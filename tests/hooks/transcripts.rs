@@ -85,6 +85,17 @@ fn a_line_that_is_half_written_waits_for_its_other_half() {
 }
 
 #[test]
+fn what_is_written_after_the_last_event_is_read() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "late");
+    agent.say("user", "u1", "first");
+    agent.hook("Stop").is_silent();
+    followed(&daemon, 1);
+    agent.say("assistant", "a1", "second");
+    assert_eq!(followed(&daemon, 2).1, ["u1", "a1"]);
+}
+
+#[test]
 fn a_daemon_that_was_killed_goes_on_where_it_was() {
     let mut daemon = Daemon::fresh();
     let agent = Agent::new(&daemon.home, "restart");

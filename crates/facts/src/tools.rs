@@ -36,6 +36,10 @@ pub struct ToolFailure {
     pub of_command: bool,
     is_test: bool,
     key: String,
+    /// The first word of the error, such as `FAIL`.
+    kind: String,
+    /// The longest name in the error.
+    name: Option<String>,
 }
 
 impl ToolFailure {
@@ -47,13 +51,8 @@ impl ToolFailure {
 
     /// Compares the error with what the same command reported later. An error that contains no name cannot be recognized. An
     /// error of another kind may have kept the command from reporting this one, as a compiler error does with failing tests.
-    fn compare(&mut self, later: &str, error: &str, seq: Seq) {
-        if first_word(&self.error) != first_word(error) {
-            return;
-        }
-        let mut named = HashSet::new();
-        names::names_in(&self.error, &mut named);
-        let Some(name) = named.into_iter().max_by_key(|name| (name.len(), *name)) else { return };
+    fn compare(&mut self, later: &str, kind: &str, seq: Seq) {
+        let Some(name) = self.name.as_ref().filter(|_| self.kind == kind) else { return };
         self.gone = match later.contains(name) {
             true => None,
             false => self.gone.or(Some(seq)),
@@ -238,10 +237,16 @@ impl KnownTools {
         }
         let is_same =
             |one: &&mut ToolFailure| one.of_command && one.key == key && one.fixed.is_none();
-        self.failures.iter_mut().filter(is_same).for_each(|one| one.compare(text, &error, seq));
+        let kind = first_word(&error).to_owned();
+        self.failures.iter_mut().filter(is_same).for_each(|one| one.compare(text, &kind, seq));
+        let mut named = HashSet::new();
+        names::names_in(&error, &mut named);
+        let name = named.into_iter().max_by_key(|name| (name.len(), *name)).map(str::to_owned);
         self.failures.push(ToolFailure {
             seq,
             call,
+            kind,
+            name,
             error,
             details,
             of_command: command.is_some(),

@@ -1,6 +1,8 @@
 //! The lines that the session's edits wrote into a file and that no later edit replaced: the file's current content, as
 //! far as the session wrote it.
 
+use std::collections::HashSet;
+
 use bethink_transcript::Seq;
 use bethink_transcript::text::beginning;
 
@@ -68,12 +70,18 @@ impl WrittenLines {
 
     /// Records that `old` was replaced with `new`.
     pub(crate) fn replace(&mut self, old: &str, new: &str, seq: Seq) {
-        let (old, new): (Vec<&str>, Vec<&str>) = (lines(old).collect(), lines(new).collect());
-        let place = self.0.iter().position(|line| old.contains(&&*line.text));
-        self.0.retain(|line| !old.contains(&&*line.text) || new.contains(&&*line.text));
+        let old: HashSet<&str> = lines(old).collect();
+        let kept: HashSet<&str> = lines(new).filter(|line| old.contains(line)).collect();
+        let place = self.0.iter().position(|line| old.contains(&*line.text));
+        self.0.retain(|line| !old.contains(&*line.text) || kept.contains(&*line.text));
         let mut place = place.unwrap_or(self.0.len()).min(self.0.len());
-        for line in new {
-            if old.contains(&line) {
+        let most = place + LINES;
+        for line in lines(new) {
+            if place == most {
+                // More lines would not be kept.
+                break;
+            }
+            if kept.contains(line) {
                 // Context: lines that the edit kept.
                 if let Some(at) = self.0.iter().position(|known| &*known.text == line) {
                     place = at + 1;

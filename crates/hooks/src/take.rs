@@ -17,6 +17,9 @@ use crate::service::HookService;
 /// How long to wait for the effects of an event, which usually take a few milliseconds. After that, the event is put
 /// into the spool, and the hook gets its answer. The hook needs the rest of its time for the connection.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// How long after the end of a turn its transcript is read once more. Qwen Code, called for a single prompt, writes its
+/// answer only after its hooks have ended, and sends no event after that.
+const READ_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 impl HookService {
     /// Handles an event, and returns the JSON that this client reads.
@@ -83,13 +86,34 @@ impl HookService {
         self.cx.spawn(async move {
             let taken = hooks.take(&delivery).await;
             match &taken {
-                Ok(()) => hooks.take_out_of_spool(&delivery).await,
+                Ok(()) => {
+                    hooks.take_out_of_spool(&delivery).await;
+                    if delivery.event == HookEvent::Stop {
+                        hooks.read_again_later(delivery);
+                    }
+                }
                 Err(error) => {
                     tracing::warn!(event = %delivery.event, reason = %error.detail, "could not process a hook event");
                 }
             }
             taken
         })
+    }
+
+    fn read_again_later(&self, delivery: Delivery) {
+        let (hooks, stop) = (self.clone(), self.cx.stopping().clone());
+        self.cx.spawn(async move {
+            if timeout(READ_AGAIN_AFTER, stop.cancelled()).await.is_ok() {
+                return;
+            }
+            let Some(who) = who(&delivery) else { return };
+            let tails = hooks.inner.ready.tails(&who);
+            let mut tails = tails.lock().await;
+            if let Err(error) = hooks.read_transcripts(&who, &mut tails, &delivery).await {
+                // The next event reads the same lines.
+                tracing::debug!(reason = %error.detail, "could not read a transcript again");
+            }
+        });
     }
 
     /// Applies the effects of an event, unless it was handled before.
@@ -101,19 +125,32 @@ impl HookService {
         if self.cx.store().receipt(receipt_key(delivery.id)).await?.is_some() {
             return Ok(());
         }
+        self.read_transcripts(&who, &mut tails, delivery).await?;
+        self.apply(&who, &mut tails, delivery).await?;
+        self.note_taken(delivery).await
+    }
+
+    /// Stores what is new in the transcripts that an event names, unless they are excluded from recording.
+    async fn read_transcripts(
+        &self,
+        who: &Who,
+        tails: &mut Tails,
+        delivery: &Delivery,
+    ) -> Result<()> {
         let input = &delivery.input;
         if self.is_excluded(input) {
-            // Nothing is read.
-        } else if delivery.client.has_session_files() {
-            self.follow_transcripts(&who, &mut tails, delivery).await?;
-        } else if let Some(agent) = TranscriptAgent::named(delivery.client.as_str()) {
+            return Ok(());
+        }
+        if delivery.client.has_session_files() {
+            return self.follow_transcripts(who, tails, delivery).await;
+        }
+        if let Some(agent) = TranscriptAgent::named(delivery.client.as_str()) {
             let paths = [&input.transcript_path, &input.agent_transcript_path];
             for path in paths.into_iter().flatten() {
                 self.transfer.follow(agent, path.into()).await?;
             }
         }
-        self.apply(&who, &mut tails, delivery).await?;
-        self.note_taken(delivery).await
+        Ok(())
     }
 
     /// Returns whether the project or a transcript is excluded from recording.
