@@ -18,7 +18,7 @@ const NEW_TEXT = "---\ndescription: \ntype: project\n---\n\n";
 
 export async function recall(main: HTMLElement, context: Context): Promise<void> {
   context.title("Recall");
-  const chosen = await chooser(context, () => void view.ask());
+  const chosen = await chooser(context, () => view.changeProject());
   const view = new RecallView(context, chosen);
   main.append(view.node);
   await view.ask();
@@ -29,8 +29,8 @@ class RecallView {
   readonly #context: Context;
   readonly #project: () => string;
   readonly #words: HTMLInputElement;
-  readonly #trial = h("div");
-  readonly #place = h("div", { role: "status" });
+  readonly #trial = h("div", { class: "scrolled-to" });
+  readonly #place = h("div", { class: "scrolled-to", role: "status" });
   /** What the question finds without a change. */
   #found: RecallAnswer | null = null;
   #asked = "";
@@ -45,6 +45,12 @@ class RecallView {
       void this.ask();
     });
     this.node = h("div", null, heading("Recall"), form, this.#trial, this.#place);
+  }
+
+  /** Closes a change of the other project; its text stays as a draft. */
+  changeProject(): void {
+    fill(this.#trial);
+    void this.ask();
   }
 
   async ask(): Promise<void> {
@@ -74,7 +80,7 @@ class RecallView {
       none,
       h("ol", { class: "recalled" }, answer.memories.map((memory, at) => this.#item(memory, before && moved(before, memory, at)))),
       fallen.length > 0 && h("p", null, `No longer found: ${fallen.join(", ")}.`),
-      !before && h("button", { type: "button", onclick: () => this.#tryNew() }, "What if there were a new memory…"),
+      !before && h("div", { class: "buttons start" }, h("button", { type: "button", onclick: () => this.#tryNew() }, "What if there were a new memory…")),
     ];
   }
 
