@@ -204,6 +204,54 @@ await withBrowser(async (browser) => {
     await page.getByText("No matching memories.").waitFor();
   });
 
+  await step("what a change would do is tried before it is saved", async () => {
+    await page.getByRole("searchbox").fill("which paint for the fences?");
+    await page.getByRole("button", { name: "Recall" }).click();
+    await page.getByRole("button", { name: "What if…" }).first().click();
+    const area = page.getByRole("textbox", { name: "Text of the memory" });
+    await page.getByRole("button", { name: "What if it were deleted" }).click();
+    await page.getByText("No longer found: fences (was 1st).").waitFor();
+    const text = await area.inputValue();
+    await area.fill(text.replace("red paint", "blue paint"));
+    await page.getByRole("button", { name: "Recall with this change" }).click();
+    await page.locator(".recalled").getByText("blue paint").waitFor({ state: "attached" });
+    const file = `/v1/memories/private/fences?project_dir=${encodeURIComponent(given.project)}`;
+    assert.match(await api("GET", file), /red paint/, "nothing is stored yet");
+    await page.reload();
+    await page.getByRole("button", { name: "What if…" }).first().click();
+    assert.match(await area.inputValue(), /blue paint/, "the draft is there");
+    await page.getByRole("button", { name: "Save this change" }).click();
+    await area.waitFor({ state: "detached" });
+    assert.match(await api("GET", file), /blue paint/);
+    await page.getByRole("button", { name: "What if there were a new memory…" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("stain");
+    await area.fill("---\ndescription: which paint for the fences in spring\n---\n\nGreen stain.\n");
+    await page.getByRole("button", { name: "Recall with this memory" }).click();
+    await page.locator(".recalled li", { hasText: "stain" }).getByText("new", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Discard changes" }).click();
+    await page.getByRole("link", { name: "stain" }).waitFor({ state: "detached" });
+    await api("PUT", file, text, "text/markdown");
+  });
+
+  await step("a memory is pinned, suppressed and neither", async () => {
+    const file = `/v1/memories/private/fences?project_dir=${encodeURIComponent(given.project)}`;
+    const text = await api("GET", file);
+    await page.getByRole("link", { name: "fences" }).click();
+    const choice = page.getByRole("combobox", { name: "In prompts" });
+    for (const [value, badge, line] of [["always", "pinned", "recall: always\n"], ["never", "suppressed", "recall: never\n"], ["", null, ""]]) {
+      await choice.selectOption(value);
+      if (badge) await page.locator(".badge", { hasText: badge }).waitFor();
+      else await page.locator(".badge", { hasText: "suppressed" }).waitFor({ state: "detached" });
+      assert.equal(await api("GET", file), text.replace("---\n", `---\n${line}`));
+      if (value !== "never") continue;
+      await go(page, `#/memories?project=${encodeURIComponent(given.project)}`, "Memories");
+      await page.getByRole("combobox", { name: "Use" }).selectOption("suppressed");
+      await page.locator(".row .badge", { hasText: "suppressed" }).waitFor();
+      await page.getByText(/^1 of/).waitFor();
+      await page.getByRole("link", { name: /fences/ }).click();
+    }
+  });
+
   await step("health shows the daemon, jobs and cost", async () => {
     await page.getByRole("link", { name: "Health" }).click();
     await page.getByText("healthy", { exact: true }).waitFor();

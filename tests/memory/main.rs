@@ -6,6 +6,7 @@ mod dream;
 mod extraction;
 mod instructions;
 mod memory;
+mod pinned;
 mod prompts;
 mod recall;
 mod recall_by_model;

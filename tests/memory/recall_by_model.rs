@@ -103,6 +103,23 @@ fn what_can_not_be_used_is_refused_and_the_words_go_on() {
 }
 
 #[test]
+fn a_suppressed_memory_is_not_offered_for_a_prompt_and_no_model_judges_a_change() {
+    let server = Server::start(Script::good()).unwrap();
+    let desk = desk(&server);
+    desk.put("haze", &HAZE.replace("---\nHaze", "recall: never\n---\nHaze"), &[]).ok();
+    let session = desk.session();
+    desk.say(&session, "user", ASKED);
+    desk.prompt(&session);
+    let asked = until(PATIENCE, || recalls(&server).pop()).expect("it was asked").to_string();
+    assert!(asked.contains("Knots") && !asked.contains("Visibility outdoors"), "{asked}");
+    let change = json!({ "scope": "private", "name": "rope", "text": null });
+    let query = json!({ "project_dir": desk.project(), "query": ASKED, "changes": [change] });
+    let answer = desk.daemon.client().post("/v1/recall", &query).ok();
+    assert_eq!(answer["strategy"], "embedded", "{answer}");
+    assert_eq!(recalls(&server).len(), 1);
+}
+
+#[test]
 fn a_person_who_asks_waits_for_the_model() {
     let server = Server::start(Script::good()).unwrap();
     let desk = desk(&server);

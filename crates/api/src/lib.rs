@@ -104,7 +104,7 @@ macro_rules! printed_as_in_json {
 printed_as_in_json! {
     BlockedWay, CandidateState, CollapseState, CompactionLevel, CompactionTrigger, DreamPhase, ErrorClass,
     FillLevel, HealthStatus, IndexLimit, Inject, InstructionKind, JobState, MemoryAuthor,
-    MemoryKind, MemoryLayout, MemoryOutcome, MemoryScope, ModelProvider, ModelReadiness,
+    MemoryKind, MemoryLayout, MemoryOutcome, MemoryRecall, MemoryScope, ModelProvider, ModelReadiness,
     PromptChange, PromptStage, ProposalAuthor, ProposalState, Purpose, RecallCertainty, RecallManner,
     RecoveryStep, RestoredKind, Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TopicField
 }

@@ -98,6 +98,43 @@ impl TryFrom<String> for MemoryKind {
     }
 }
 
+/// When a memory is added to prompts automatically, if its front matter decides that with the key `recall`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryRecall {
+    /// In every session, even if it does not match what was said.
+    Always,
+    /// Never. Its line in the index is left out of prompts, too. Searches still find it.
+    Never,
+}
+
+/// The error for an unknown value of `recall`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a value of `recall`: use always or never")]
+pub struct UnknownRecall(pub String);
+
+impl MemoryRecall {
+    pub const ALL: [Self; 2] = [Self::Always, Self::Never];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
+}
+
+/// Ignores case, because people write the value by hand in front matter.
+impl FromStr for MemoryRecall {
+    type Err = UnknownRecall;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRecall> {
+        let is_named = |value: &Self| value.as_str().eq_ignore_ascii_case(text.trim());
+        let known = Self::ALL.into_iter().find(is_named);
+        known.ok_or_else(|| UnknownRecall(text.chars().take(40).collect()))
+    }
+}
+
 /// What happened to a topic, or would happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -147,6 +184,9 @@ pub struct Memory {
     /// Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
+    /// When the memory is added to prompts automatically; absent if it is added when it is relevant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<MemoryRecall>,
     /// When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file.
     pub modified: String,
     pub bytes: u64,

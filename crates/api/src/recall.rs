@@ -30,6 +30,22 @@ pub struct RecallRequest {
     /// Maximum number of memories, up to 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// Answer as if these topics had been written or deleted; nothing is stored. At most 20 changes, with 1 MiB of text in
+    /// total. Changed topics match only by their words, not by their meaning, and no model is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<RecallChange>,
+}
+
+/// A change of one topic that is tried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecallChange {
+    pub scope: MemoryScope,
+    /// The file name in the memory directory, without `.md`. The topic need not exist.
+    pub name: String,
+    /// The whole text of the topic's file; `null` if the topic is deleted.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true)]
+    pub text: Option<String>,
 }
 
 /// What a recall is for. This decides whether memories that may not fit are returned.
@@ -39,7 +55,8 @@ pub enum RecallManner {
     /// Somebody asked a question: the best matches are returned, and those that may not fit are marked `perhaps`.
     #[default]
     Asked,
-    /// The answer is added to a prompt automatically: memories that may not fit are left out.
+    /// The answer is added to a prompt automatically: memories that may not fit are left out, and so are suppressed ones.
+    /// Pinned memories are part of the answer only if they fit.
     Injected,
 }
 
@@ -157,6 +174,9 @@ pub struct RecallWhy {
     /// The memory's rank among those that the model chose, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
+    /// The memory was added because it is pinned, not because it matches.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
 }
 
 /// A word, and the parts of the topic that contain it.

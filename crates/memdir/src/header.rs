@@ -16,8 +16,8 @@ mod write;
 mod yaml;
 
 pub use bethink_api::MemorySource as Source;
-pub use bethink_api::{MemoryKind, UnknownKind};
-pub use change::{HeaderChange, Unchangeable, with};
+pub use bethink_api::{MemoryKind, MemoryRecall, UnknownKind, UnknownRecall};
+pub use change::{HeaderChange, Unchangeable, with, with_recall};
 pub use guess::guess_kind;
 pub use read::{TopicText, read};
 pub use write::{questions, write};
@@ -43,6 +43,8 @@ pub struct Header {
     pub source: Option<Source>,
     /// Questions that the topic answers, worded differently from the topic itself; at most [`MOST_QUESTIONS`].
     pub questions: Vec<String>,
+    /// When the topic is added to prompts, if a person decided that.
+    pub recall: Option<MemoryRecall>,
     /// Reasons why parts of the front matter could not be read.
     pub faults: Vec<String>,
 }

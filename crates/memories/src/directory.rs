@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use bethink_extractor::embedded::matter::{Matter, settled_by};
+use bethink_memdir::header::{self, MemoryRecall};
 use bethink_memdir::{Hash, Header, Name, Scope, conflict};
 use bethink_memdir_fs::{
     DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, StrangeEntry,
@@ -19,6 +20,7 @@ use bethink_transcript::UnixMicros;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::refused::{refused, text_of};
+use crate::stamp::recorded;
 use crate::watch::{DirtySignal, Watcher};
 
 /// Maximum number of files that are written at the same time.
@@ -40,6 +42,20 @@ pub struct MemoryTopic {
 }
 
 impl MemoryTopic {
+    /// `modified` is the modification time of the topic's file.
+    pub(crate) fn read(name: &Name, text: &str, hash: Hash, modified: UnixMicros) -> Self {
+        let topic = header::read(text);
+        Self {
+            name: name.clone(),
+            hash,
+            bytes: text.len() as u64,
+            modified: recorded(&topic.header).unwrap_or(modified),
+            described: topic.header.described(topic.body),
+            header: topic.header,
+            matter: OnceLock::new(),
+        }
+    }
+
     pub fn title(&self) -> String {
         self.name.titled(&self.header)
     }
@@ -76,6 +92,14 @@ impl DirectorySnapshot {
     /// show.
     pub fn index_text(&self) -> String {
         self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
+    }
+
+    /// Returns the topics that are never added to prompts.
+    pub(crate) fn suppressed(&self) -> impl Iterator<Item = &Name> {
+        let topics = self.topics.values();
+        topics
+            .filter(|topic| topic.header.recall == Some(MemoryRecall::Never))
+            .map(|topic| &topic.name)
     }
 
     /// Returns the topics of the person's memory that a project's memory overrides: those with the name of a private

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use bethink_memdir::Scope;
+use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::Follow;
 use bethink_service::{Clock, locked};
 use bethink_transcript::SessionId;
@@ -13,6 +13,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::contained::ContainedCommits;
 use crate::directory::MemoryDirectory;
 use crate::place::ProjectPlace;
+use crate::recall::Key;
 use crate::recall::library::Library;
 use crate::watch::Watcher;
 
@@ -84,6 +85,11 @@ impl MemoryProject {
 
     pub(crate) fn directories(&self) -> [&Arc<MemoryDirectory>; 3] {
         Scope::ALL.map(|scope| self.directory(scope))
+    }
+
+    /// Reads a topic's text and hash from disk. Blocks.
+    pub(crate) fn text_of(&self, (scope, name): &Key) -> Option<(String, Hash)> {
+        self.directory(*scope).text_now(name).ok()?
     }
 
     pub fn directory(&self, scope: Scope) -> &Arc<MemoryDirectory> {

@@ -135,16 +135,20 @@ impl MemoryService {
 }
 
 /// Returns the indexes as prompts show them: private, the team's and the person's. Topics that the project's memory
-/// overrides are left out of the person's index. Lines of topics from unmerged branches come last.
+/// overrides are left out of the person's index, and suppressed topics are left out of all of them. Lines of topics from
+/// unmerged branches come last.
 pub fn index_texts(
     snapshots: &[Arc<DirectorySnapshot>; 3],
     unmerged: &UnmergedTopics,
 ) -> [String; 3] {
     let [private, team, person] = snapshots;
     let overridden = person.overridden_by(private, team);
-    let own = overridden.iter().fold(person.index_text(), |text, name| index::remove(&text, name));
-    let last = |scope, text: &str| unmerged_last(text, scope, unmerged);
-    [last(Scope::Private, &private.index_text()), last(Scope::Team, &team.index_text()), own]
+    let own = index::remove_all(&person.index_text(), overridden.iter().chain(person.suppressed()));
+    let shown = |scope, snapshot: &DirectorySnapshot| {
+        let text = index::remove_all(&snapshot.index_text(), snapshot.suppressed());
+        unmerged_last(&text, scope, unmerged)
+    };
+    [shown(Scope::Private, private), shown(Scope::Team, team), own]
 }
 
 fn hash_of(shown: &DirectorySnapshot) -> Option<Hash> {

@@ -57,6 +57,11 @@ impl MemoryService {
         team_gate(&new.text)?;
         let directory = project.directory(Scope::Team);
         let current = directory.read_file(&DirectoryFile::Topic(new.name.clone())).await?;
+        let mut new = new;
+        if new.by != ProposalAuthor::Person {
+            let current = current.as_ref().and_then(|content| content.text());
+            new.text = header::with_recall(new.text, current);
+        }
         let same = |text: &str| print(text) == print(&new.text);
         let known = |why: String| Ok(ProposalOutcome::Known(why));
         if current.as_ref().and_then(|content| content.text()).is_some_and(same) {

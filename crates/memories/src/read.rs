@@ -79,14 +79,15 @@ impl MemoryService {
         let snapshot = self.snapshot(directory).await?;
         let text = snapshot.index.as_ref().map_or("", |index| index.text.as_str());
         let unmerged = self.unmerged(&project, project_dir).await;
-        let last = unmerged_last(text, directory.scope, &unmerged);
+        let last = index::remove_all(text, snapshot.suppressed());
+        let last = unmerged_last(&last, directory.scope, &unmerged);
         let shown = index::shown(&last);
         Ok(api::MemoryIndex {
             dir: directory.dir.display().to_string(),
             scope: directory.scope,
             content: shown.content.to_owned(),
-            lines: shown.lines as u64,
-            bytes: shown.bytes as u64,
+            lines: text.lines().count() as u64,
+            bytes: text.len() as u64,
             cut_by: shown.cut_by,
             warnings: index::warnings(text).iter().map(ToString::to_string).collect(),
             topics: snapshot.topics.len() as u64,
@@ -138,6 +139,7 @@ fn out(scope: Scope, topic: &MemoryTopic, unmerged: &UnmergedTopics) -> api::Mem
         description: header.description.clone(),
         questions: header.questions.clone(),
         kind: header.kind,
+        recall: header.recall,
         modified: rfc3339(topic.modified),
         bytes: topic.bytes,
         etag: topic.hash.to_string(),

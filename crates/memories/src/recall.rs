@@ -4,7 +4,7 @@
 //! them. A prompt uses the results that are ready. It does not wait for the model, so the model's choice may be added
 //! to a later prompt. Recalled memories are attachments at the end, so decisions record what a session has seen.
 //!
-//! Reading order: `library` → `meaning` → `vectors` → `choose` → `round` → `attach` → `answer` → `check`.
+//! Reading order: `library` → `meaning` → `vectors` → `choose` → `round` → `attach` → `what_if` → `answer` → `check`.
 
 mod answer;
 pub(crate) mod attach;
@@ -16,6 +16,7 @@ mod meaning;
 mod round;
 pub(crate) mod vectors;
 pub(crate) mod view;
+mod what_if;
 
 use bethink_memdir::{Name, Scope};
 

@@ -106,6 +106,7 @@ impl MemoryService {
             modified: None,
             source: Some(source.clone()),
             questions,
+            recall: None,
             faults: Vec::new(),
         };
         let text = header::write(&header, &format!("{}\n", request.text.trim()));

@@ -35,6 +35,17 @@ pub(crate) fn stamped(write: MemoryWrite, before: Option<&str>, now: UnixMicros)
     MemoryWrite { text: text.or(write.text), ..write }
 }
 
+/// Keeps the topic's `recall` key in a text that extraction wrote: what a session said must neither pin a topic nor release it.
+pub(crate) fn with_persons_recall(write: MemoryWrite, before: Option<&str>) -> MemoryWrite {
+    let is_topic = matches!(write.file, DirectoryFile::Topic(_));
+    match write.text {
+        Some(text) if is_topic && write.author.by == MemoryAuthor::Extraction => {
+            MemoryWrite { text: Some(header::with_recall(text, before)), ..write }
+        }
+        text => MemoryWrite { text, ..write },
+    }
+}
+
 fn with_time(text: &str, before: Option<&str>, now: UnixMicros, always: bool) -> Option<String> {
     let new = header::read(text);
     let (old, time) = (before.map(|before| header::read(before).header), recorded(&new.header));

@@ -5,6 +5,7 @@
 mod branches;
 pub(crate) mod home;
 mod person;
+mod pinned;
 mod questions;
 mod recording;
 

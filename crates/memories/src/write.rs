@@ -18,7 +18,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
 use crate::read::{file_of, name_of, no_file};
 use crate::service::MemoryService;
-use crate::stamp::stamped;
+use crate::stamp::{stamped, with_persons_recall};
 
 impl MemoryService {
     pub async fn put_memory(
@@ -85,6 +85,7 @@ impl MemoryService {
         let current = current.as_ref().and_then(FileContent::text);
         let write = stamped(write, current, self.cx.now());
         let write = self.with_branch(project, write, current).await;
+        let write = with_persons_recall(write, current);
         let tried = self.change(directory, &write).await?;
         drop(turn);
         let (mut warnings, mut before) = (Vec::new(), None);

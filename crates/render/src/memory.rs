@@ -1,8 +1,8 @@
 //! Memories: tables of topics and versions, findings, and the results of writes.
 
 use bethink_api::{
-    Memory, MemoryFinding, MemoryHit, MemoryKind, MemoryScope, MemoryShelf, MemoryVersion,
-    MemoryWritten, Severity,
+    Memory, MemoryFinding, MemoryHit, MemoryKind, MemoryRecall, MemoryScope, MemoryShelf,
+    MemoryVersion, MemoryWritten, Severity,
 };
 use bethink_terminal::words::{ago, bytes, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, columns, hanging};
@@ -63,10 +63,13 @@ fn name(memory: &Memory) -> StyledText {
 
 fn about(memory: &Memory) -> String {
     let about = memory.description.clone().or_else(|| memory.title.clone()).unwrap_or_default();
-    match &memory.unmerged {
-        Some(branch) => format!("({}) {about}", unmerged(branch)),
-        None => about,
-    }
+    let recall = memory.recall.map(|recall| match recall {
+        MemoryRecall::Always => "pinned".to_owned(),
+        MemoryRecall::Never => "suppressed".to_owned(),
+    });
+    let notes: Vec<String> =
+        recall.into_iter().chain(memory.unmerged.as_deref().map(unmerged)).collect();
+    if notes.is_empty() { about } else { format!("({}) {about}", notes.join(", ")) }
 }
 
 fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
@@ -193,6 +196,23 @@ mod tests {
             what: "links gone\u{202e}.md, which is not there".into(),
             help: "mend it".into(),
         }
+    }
+
+    #[test]
+    fn a_pinned_topic_says_so() {
+        let memory = |recall: &str| -> Memory {
+            serde_json::from_value(serde_json::json!({
+                "scope": "private", "name": "fog", "description": "how far", "bytes": 9,
+                "modified": "2026-05-04T10:00:00Z", "recall": recall, "unmerged": "haze",
+            }))
+            .unwrap()
+        };
+        assert_eq!(
+            about(&memory("always")),
+            "(pinned, learned on the unmerged branch haze) how far"
+        );
+        let suppressed = Memory { unmerged: None, ..memory("never") };
+        assert_eq!(about(&suppressed), "(suppressed) how far");
     }
 
     #[test]

@@ -167,6 +167,10 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
             "{size}; too many {cap} for a prompt, so prompts contain only the beginning; stored in {}",
             index.dir
         ),
+        None if (index.content.lines().count() as u64) < index.lines => format!(
+            "{size}; prompts contain all of it except suppressed topics; stored in {}",
+            index.dir
+        ),
         None => format!("{size}; prompts contain all of it; stored in {}", index.dir),
     };
     screen.hint(place)?;

@@ -2,7 +2,7 @@
 
 import { ApiError, type BothVersions } from "./api.ts";
 import { diffView } from "./diff-view.ts";
-import { fill, h } from "./dom.ts";
+import { type Child, fill, h } from "./dom.ts";
 import { type Draft, draftOf, dropDraft, keepDraft } from "./drafts.ts";
 import { split } from "./markdown.ts";
 import { merge } from "./merge.ts";
@@ -20,6 +20,10 @@ export interface Editing {
   /** Writes the text if the file still has this tag. */
   readonly save: (text: string, etag: string) => Promise<unknown>;
   readonly closed: () => void;
+  /** Name of the button that saves, if it is not "Save". */
+  readonly saveName?: string;
+  /** More buttons, which use the text as it is now. */
+  readonly buttons?: (text: () => string) => Child;
 }
 
 export class Editor {
@@ -52,7 +56,8 @@ export class Editor {
       void this.save();
     });
     const cancel = h("button", { type: "button", onclick: () => this.#close() }, "Discard changes");
-    this.node = h("div", { class: "editor" }, this.#note, this.#problem, h("div", { class: "editor-sides" }, this.#area, this.#preview), h("div", { class: "buttons start" }, this.#save, cancel));
+    this.node = h("div", { class: "editor" }, this.#note, this.#problem, h("div", { class: "editor-sides" }, this.#area, this.#preview), h("div", { class: "buttons start" }, editing.buttons?.(() => this.#area.value), this.#save, cancel));
+    if (editing.saveName) this.#save.textContent = editing.saveName;
     this.#draw();
   }
 

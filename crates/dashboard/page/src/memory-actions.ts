@@ -1,9 +1,10 @@
 // What a person does with a memory: write, rename, move and delete it.
 
-import { type MemoryScope, client, quoted } from "./api.ts";
+import { type MemoryRecall, type MemoryScope, client, quoted } from "./api.ts";
 import { modal, say } from "./dialog.ts";
 import { fill, h } from "./dom.ts";
 import { draftKeys } from "./drafts.ts";
+import { withRecall } from "./front-matter.ts";
 import { link } from "./route.ts";
 import { SCOPES, SCOPE_WORDS } from "./scopes.ts";
 import { failure, wordsOf } from "./view.ts";
@@ -82,16 +83,31 @@ function renamed(text: string, from: string, to: string): string {
   return lines.map((line, at) => (at < end && line.trimEnd() === `name: ${from}` ? `name: ${to}` : line)).join("\n");
 }
 
+/** Pins or suppresses a memory, or neither. */
+async function setRecall(place: Place, text: string, etag: string, value: string): Promise<void> {
+  const changed = withRecall(text, (value || null) as MemoryRecall | null);
+  if (changed === null) return say("The front matter has an unusual form. Edit it, and add the line `recall: always` or `recall: never`.", true);
+  const done = { always: "Pinned: every session gets it.", never: "Suppressed: no prompt gets it." }[value] ?? "Prompts get it if it is relevant.";
+  try {
+    const { outcome } = await writeMemory(place, changed, etag);
+    say(outcome === "proposed" ? "Proposed to the team." : done);
+  } catch (error) {
+    say(wordsOf(error), true);
+  }
+}
+
 export interface Tools {
   readonly place: Place;
   readonly etag: () => string;
   readonly text: () => string;
   readonly edit: () => void;
+  /** Called when the memory may have changed. */
+  readonly changed: () => void;
   readonly signal: AbortSignal;
 }
 
-/** The buttons of a memory, and their keys: e, m and Delete. */
-export function memoryTools({ place, etag, text, edit, signal }: Tools): HTMLElement {
+/** The buttons of a memory, and their keys: e, m and Delete. The selection is set and enabled when the memory is known. */
+export function memoryTools({ place, etag, text, edit, changed, signal }: Tools): HTMLElement {
   const remove = async () => {
     if (await deleteMemory(place, etag())) location.hash = link(["memories"], { project: place.project });
   };
@@ -108,12 +124,18 @@ export function memoryTools({ place, etag, text, edit, signal }: Tools): HTMLEle
     },
     { signal },
   );
+  const recall = h(
+    "select",
+    { "aria-label": "In prompts", disabled: true, onchange: () => void setRecall(place, text(), etag(), recall.value).then(changed) },
+    [["", "In prompts if relevant"], ["always", "Pin: in every session"], ["never", "Suppress: never in a prompt"]].map(([value, name]) => h("option", { value }, name)),
+  );
   return h(
     "div",
     { class: "buttons start memory-tools" },
     h("button", { type: "button", class: "primary", title: "e", onclick: edit }, "Edit"),
     h("button", { type: "button", title: "m", onclick: ask }, "Rename or move…"),
     h("button", { type: "button", title: "Delete", onclick: () => void remove() }, "Delete"),
+    recall,
   );
 }
 

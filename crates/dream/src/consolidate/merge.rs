@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bethink_memdir::header::HeaderChange;
+use bethink_memdir::header::{HeaderChange, MemoryRecall};
 use bethink_memdir::{Name, Source};
 use jiff::civil::Date;
 
@@ -47,6 +47,7 @@ pub(super) fn merge(bench: &mut DreamBench) {
 struct Leaf {
     own: bool,
     kind: Option<bethink_memdir::MemoryKind>,
+    recall: Option<MemoryRecall>,
     learned: Option<Date>,
     bytes: usize,
     content: TextContent,
@@ -58,6 +59,7 @@ impl Leaf {
         Self {
             own: page.is_own(),
             kind: page.header.kind,
+            recall: page.header.recall,
             learned: page.learned(),
             bytes: page.text.len(),
             content: TextContent::of(description, page.body()),
@@ -78,8 +80,8 @@ enum MergeVerdict<'a> {
         kept: &'a Name,
         goes: &'a Name,
     },
-    /// They say nearly the same thing, but must not be merged: a person wrote one of them, their types differ, or both are
-    /// linked.
+    /// They say nearly the same thing, but must not be merged: a person wrote one of them, their types or their `recall` keys
+    /// differ, or both are linked.
     Similar,
     Apart,
 }
@@ -92,6 +94,8 @@ fn judge<'a>(
 ) -> MergeVerdict<'a> {
     let (first, second) = if ranks_before(one, other) { (one, other) } else { (other, one) };
     let kinds = first.1.kind.zip(second.1.kind).is_none_or(|(one, other)| one == other);
+    // A person who pinned or suppressed one of them decided about that topic.
+    let kinds = kinds && first.1.recall == second.1.recall;
     let stays = |name: &Name| linked.contains(name);
     for (kept, goes) in [(first, second), (second, first)] {
         if kinds && goes.1.is_copied_in(kept.1) && !stays(goes.0) {

@@ -22,7 +22,8 @@ pub(super) fn repair_headers(bench: &mut DreamBench) {
 
 /// Returns whether every line is one that [`header::write`] writes, so that a rewrite loses nothing.
 fn understood(front: &str) -> bool {
-    const KEYS: &str = "name description type modified source session messages strategy time";
+    const KEYS: &str =
+        "name description type recall modified source session messages strategy time";
     front.lines().map(str::trim).all(|line| {
         let key = line.split(':').next().unwrap_or_default();
         line.is_empty() || line == "---" || KEYS.split(' ').any(|known| known == key)

@@ -102,7 +102,8 @@ fn one(
     if let Some(sentence) = lost(page, |sentence| after.holds(sentence, page.is_own())).first() {
         return Err(format!("loses {:?}", quoted(sentence)));
     }
-    Ok(Some(TopicEdit::Write { name: name.clone(), text: with_source(text, page, edited) }))
+    let text = header::with_recall(with_source(text, page, edited), Some(&page.text));
+    Ok(Some(TopicEdit::Write { name: name.clone(), text }))
 }
 
 fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, String> {
@@ -114,7 +115,7 @@ fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, Stri
     }
     let text = header::with(text, &[HeaderChange::Source(&edited.source)])
         .map_err(|error| error.to_string())?;
-    Ok(TopicEdit::Write { name: name.clone(), text })
+    Ok(TopicEdit::Write { name: name.clone(), text: header::with_recall(text, None) })
 }
 
 /// Restores the source in the header, in case the model changed it.
@@ -152,6 +153,10 @@ fn merged(
     let Some(target) = after.topics.get(&into) else {
         return Err(format!("would be merged into {}, which does not exist", into.file()));
     };
+    let recall = bench.pages().get(&into).and_then(|target| target.header.recall);
+    if page.header.recall.is_some_and(|own| Some(own) != recall) {
+        return Err("has a `recall` key, which a merge would lose".to_owned());
+    }
     if crate::links::linked(bench).contains(name) {
         return Err("is linked from another topic, so it must not be removed".to_owned());
     }

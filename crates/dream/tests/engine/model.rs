@@ -2,6 +2,7 @@
 
 use bethink_dream::DreamDirectory;
 use bethink_dream::model::{EditedCopy, Rewriting, copy, rewritten};
+use bethink_memdir::header::MemoryRecall;
 use bethink_memdir::{DirectoryFile, Source, header};
 
 use crate::support::*;
@@ -142,6 +143,38 @@ fn a_new_topic_tells_where_it_comes_from() {
     assert_eq!(header::read(text(&after, "new")).header.source.unwrap().session, "s9");
     check_refused(&two(), &[("new", &"word ".repeat(20_000))], "are allowed");
     check_refused(&two(), &[("new", "  ")], "an empty topic");
+}
+
+#[test]
+fn a_model_neither_pins_nor_releases() {
+    let said = "Deploys go through Ann in Berlin.";
+    let mut directory = two();
+    let pinned = directory.topics[0].text.replacen("---\n", "---\nrecall: always\n", 1);
+    directory.topics[0].text = pinned;
+    let files = [
+        ("berlin", format!("---\nname: berlin\n---\n{said}\n")),
+        (
+            "friday",
+            format!(
+                "{}\nAnd never in May.\n",
+                directory.topics[1].text.replacen("---\n", "---\nrecall: never\n", 1)
+            ),
+        ),
+        ("new", "---\nname: new\nrecall: always\n---\nBoth together.\n".to_owned()),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, &**text)).collect();
+    let (done, after) = rewrite(&directory, &files);
+    assert_eq!(done.refused, []);
+    let recall = |name: &str| header::read(text(&after, name)).header.recall;
+    assert_eq!(recall("berlin"), Some(MemoryRecall::Always));
+    assert_eq!((recall("friday"), recall("new")), (None, None));
+    let merged = [
+        ("friday", format!("{}\n{said}\n", directory.topics[1].text)),
+        ("berlin", "Merged into friday\n".to_owned()),
+    ];
+    let merged: Vec<(&str, &str)> = merged.iter().map(|(name, text)| (*name, &**text)).collect();
+    let (done, _) = rewrite(&directory, &merged);
+    assert!(done.refused.iter().any(|one| one.why.contains("a merge would lose")), "{done:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests what each phase does.
 
-use bethink_dream::{Phase, diff, plan};
+use bethink_dream::{DreamTopic, Phase, diff, plan};
+use bethink_memdir::header::{self, HeaderChange, MemoryRecall};
 
 use crate::support::*;
 
@@ -51,6 +52,24 @@ fn the_same_sentence_from_two_sessions_leaves_both_sources() {
     assert_eq!(names(&after), ["a"]);
     assert!(text(&after, "a").contains("session: s1") && text(&after, "a").contains("session s2"));
     assert_eq!(text(&after, "a").matches(said).count(), 2, "the description and the quotation");
+}
+
+#[test]
+fn a_pinned_topic_is_merged_only_with_another_one() {
+    let said = "Use pnpm for installs in the frontend folder.";
+    let topic = |name: &str, session: &str, day: &str, recall: Option<MemoryRecall>| {
+        let topic = own(name, session, day, said);
+        let text = header::with(&topic.text, &[HeaderChange::Recall(recall)]).unwrap();
+        DreamTopic { text, ..topic }
+    };
+    let pinned = Some(MemoryRecall::Always);
+    for (first, second, left) in [(pinned, None, 2), (None, pinned, 2), (pinned, pinned, 1)] {
+        let topics =
+            vec![topic("a", "s1", "2026-06-01", first), topic("b", "s2", "2026-06-08", second)];
+        let (_, after) = dreamt(&with(None, topics));
+        assert_eq!(names(&after).len(), left, "{first:?} {second:?}");
+        assert_eq!(header::read(text(&after, "a")).header.recall, first);
+    }
 }
 
 #[test]

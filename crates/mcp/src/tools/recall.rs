@@ -84,6 +84,7 @@ pub(crate) async fn call(client: McpClient, input: RecallInput) -> Answered<Reca
         session_id: client.session_if_named(input.session_id.as_deref())?,
         recent_tools: input.recent_tools,
         limit: input.limit,
+        changes: Vec::new(),
     };
     let found = client.daemon.memories.recall(request).await?;
     let text = text(&found);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::block::{self, FrontMatterBlock};
 use super::gather::{self, Names};
 use super::write::{line, question_list, scalar, source};
-use super::{Header, MemoryKind, Source, lines, questions, read, write};
+use super::{Header, MemoryKind, MemoryRecall, Source, lines, questions, read, write};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderChange<'a> {
@@ -17,6 +17,8 @@ pub enum HeaderChange<'a> {
     Source(&'a Source),
     /// An empty list removes the questions.
     Questions(&'a [String]),
+    /// `None` removes the key.
+    Recall(Option<MemoryRecall>),
 }
 
 /// Front matter in which a single key cannot be changed, such as a map in braces.
@@ -46,6 +48,16 @@ pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchange
         return Err(unchangeable("it does not have one key per line"));
     }
     Ok(out)
+}
+
+/// Returns `text` with the `recall` key of `before`, which only a person changes. If that key cannot be edited, the text stays
+/// as it is.
+pub fn with_recall(text: String, before: Option<&str>) -> String {
+    let recall = before.and_then(|before| read(before).header.recall);
+    if read(&text).header.recall == recall {
+        return text;
+    }
+    with(&text, &[HeaderChange::Recall(recall)]).unwrap_or(text)
 }
 
 /// Adds front matter to text that has none, after the byte order mark if there is one.
@@ -85,6 +97,7 @@ impl HeaderChange<'_> {
             HeaderChange::Modified(_) => gather::MODIFIED,
             HeaderChange::Source(_) => gather::SOURCE,
             HeaderChange::Questions(_) => gather::QUESTIONS,
+            HeaderChange::Recall(_) => gather::RECALL,
         }
     }
 
@@ -97,6 +110,7 @@ impl HeaderChange<'_> {
             HeaderChange::Modified(text) => header.modified = one_line(text),
             HeaderChange::Source(source) => header.source = Some(source.clone()),
             HeaderChange::Questions(given) => header.questions = questions(given),
+            HeaderChange::Recall(recall) => header.recall = recall,
         }
     }
 
@@ -108,7 +122,10 @@ impl HeaderChange<'_> {
                 one_line(text).map_or_else(String::new, |line| scalar(&line))
             }
             HeaderChange::Kind(kind) => kind.to_string(),
-            HeaderChange::Source(_) | HeaderChange::Questions(_) => String::new(),
+            HeaderChange::Recall(Some(recall)) => recall.as_str().to_owned(),
+            HeaderChange::Source(_) | HeaderChange::Questions(_) | HeaderChange::Recall(None) => {
+                String::new()
+            }
         }
     }
 
@@ -122,6 +139,7 @@ impl HeaderChange<'_> {
         match self {
             HeaderChange::Source(what) => Some(source(what, indent, end)),
             HeaderChange::Questions(given) => Some(question_list(given, indent, end)),
+            HeaderChange::Recall(None) => Some(String::new()),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 //! tools use.
 
 use super::yaml::YamlNode;
-use super::{Header, MOST_QUESTIONS, MemoryKind, Source, VALUE_CHARS, questions};
+use super::{Header, MOST_QUESTIONS, MemoryKind, MemoryRecall, Source, VALUE_CHARS, questions};
 
 /// A key and its other names, best first.
 pub(super) type Names = &'static [&'static str];
@@ -13,6 +13,7 @@ pub(super) const KIND: Names = &["type", "kind"];
 pub(super) const MODIFIED: Names = &["modified", "updated", "last_modified", "updated_at"];
 pub(super) const SOURCE: Names = &["source"];
 pub(super) const QUESTIONS: Names = &["questions"];
+pub(super) const RECALL: Names = &["recall"];
 /// Claude Code writes the session's id as a separate key.
 const SESSION: Names = &["originsessionid"];
 /// The key under which tools nest the other keys.
@@ -20,7 +21,7 @@ pub(super) const NEST: &str = "metadata";
 
 /// Whether any key is known. A map without known keys is not a header.
 pub(super) fn is_header(root: &YamlNode) -> bool {
-    [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, QUESTIONS, SESSION]
+    [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, QUESTIONS, RECALL, SESSION]
         .into_iter()
         .any(|names| look(root, names).is_some())
         || root.entries().iter().any(|(key, _)| same(key, NEST))
@@ -35,6 +36,7 @@ pub(super) fn gather(root: &YamlNode) -> Header {
         kind: kind(root, &mut faults),
         source: source(root),
         questions: answered(root, &mut faults),
+        recall: recall(root, &mut faults),
         faults,
     }
 }
@@ -75,6 +77,11 @@ fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<Stri
 fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()
+}
+
+fn recall(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryRecall> {
+    let text = value(root, RECALL, faults)?;
+    text.parse().map_err(|unknown: super::UnknownRecall| faults.push(unknown.to_string())).ok()
 }
 
 /// Returns the questions that the topic answers.

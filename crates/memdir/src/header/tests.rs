@@ -237,6 +237,7 @@ fn full() -> Header {
             commit: "cd5c".repeat(10),
         }),
         questions: vec!["How far: can I see?".to_owned(), "Where does it end?".to_owned()],
+        recall: Some(MemoryRecall::Always),
         faults: Vec::new(),
     }
 }
@@ -248,6 +249,7 @@ fn a_new_topic_is_written_as_a_person_would() {
     name: Fog
     description: "far: 800 # \"metres\""
     type: feedback
+    recall: always
     modified: 2026-05-01T10:00:00Z
     questions:
       - "How far: can I see?"
@@ -293,6 +295,38 @@ fn questions_are_changed_in_place() {
     let old = "---\r\nquestions:\r\n- who?\r\n- why?\r\nname: a # b\r\n---\r\nx";
     check(old, &["how?"], "---\r\nquestions:\r\n  - how?\r\nname: a # b\r\n---\r\nx");
     check(old, &[], "---\r\nname: a # b\r\n---\r\nx");
+}
+
+#[test]
+fn a_topic_is_pinned_or_suppressed_or_neither() {
+    use MemoryRecall::{Always, Never};
+    let check = |text: &str, expect: Option<MemoryRecall>| {
+        let header = header(text);
+        assert_eq!((header.recall, header.faults), (expect, Vec::new()), "{text}");
+    };
+    check("---\nrecall: always\n---\nx", Some(Always));
+    check("---\nname: a\nRecall: Never # too old\n---\n", Some(Never));
+    check("---\nmetadata:\n  recall: never\n---\n", Some(Never));
+    check("---\nname: a\nrecall:\n---\n", None);
+    check("recall: always\n", None);
+    let unknown = header("---\nrecall: sometimes\n---\n");
+    assert_eq!(unknown.recall, None);
+    assert!(unknown.faults[0].contains("use always or never"), "{unknown:?}");
+}
+
+#[test]
+fn another_writers_text_keeps_what_a_person_decided() {
+    let check = |text: &str, before: Option<&str>, expect: &str| {
+        assert_eq!(with_recall(text.to_owned(), before), expect, "{text:?} {before:?}");
+    };
+    let pinned = "---\nname: a\nrecall: always\n---\nx";
+    let plain = "---\nname: a\n---\nx";
+    check("---\nname: b\n---\ny", Some(pinned), "---\nname: b\nrecall: always\n---\ny");
+    check("y", Some(pinned), "---\nrecall: always\n---\n\ny");
+    check("---\r\nrecall: never\r\nname: b\r\n---\r\ny", Some(plain), "---\r\nname: b\r\n---\r\ny");
+    check(pinned, None, plain);
+    check(pinned, Some(pinned), pinned);
+    check(plain, None, plain);
 }
 
 #[track_caller]

@@ -6,10 +6,12 @@ use super::{Header, MOST_QUESTIONS, QUESTION_CHARS, Source, VALUE_CHARS};
 pub fn write(header: &Header, body: &str) -> String {
     let mut out = String::from("---\n");
     let kind = header.kind.map(|kind| kind.to_string());
+    let recall = header.recall.map(|recall| recall.as_str().to_owned());
     let keys = [
         ("name", &header.name),
         ("description", &header.description),
         ("type", &kind),
+        ("recall", &recall),
         ("modified", &header.modified),
     ];
     for (key, value) in keys {

@@ -25,8 +25,16 @@ pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
 
 /// Removes the entries of a topic. Prose that mentions the topic stays.
 pub fn remove(text: &str, name: &Name) -> String {
-    let name = name.folded();
-    without(text, |entry| entry.name.folded() == name)
+    remove_all(text, [name])
+}
+
+/// Like [`remove`], for several topics.
+pub fn remove_all<'a>(text: &str, names: impl IntoIterator<Item = &'a Name>) -> String {
+    let names: HashSet<String> = names.into_iter().map(Name::folded).collect();
+    if names.is_empty() {
+        return text.to_owned();
+    }
+    without(text, |entry| names.contains(&entry.name.folded()))
 }
 
 /// Moves entries to the end, each with a note at the end of its first line. `note` returns `None` for an entry that stays.

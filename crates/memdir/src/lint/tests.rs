@@ -86,6 +86,8 @@ fn headers_of_topics() {
     assert_eq!(one("plain text"), ["warning no-description a.md", "note no-type a.md"]);
     assert_eq!(one("---\ndescription: d\n---\nb"), ["note no-type a.md"]);
     assert_eq!(one("---\ndescription: d\ntype: notes\n---\nb"), ["warning unknown-type a.md"]);
+    let unknown = "---\ndescription: d\ntype: user\nrecall: often\n---\nb";
+    assert_eq!(one(unknown), ["warning unknown-recall a.md"]);
     assert_eq!(one("---\ndescription: d: e\ntype: user\n---\nb"), ["warning broken-header a.md"]);
     assert_eq!(one("---\ndescription: d\ntype: user\n---\n"), ["warning empty a.md"]);
     assert_eq!(one(" \n"), ["warning empty a.md"]);

@@ -52,6 +52,9 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     for fault in &header.faults {
         let (rule, help) = match fault {
             fault if is_of_type(fault) => ("unknown-type", "fix `type:` in its front matter"),
+            fault if fault.contains("is not a value of `recall`") => {
+                ("unknown-recall", "fix `recall:` in its front matter: always or never")
+            }
             fault if fault.contains("is not valid YAML") => (
                 "broken-header",
                 "fix the front matter by hand; often a value contains a colon and needs quotes",

@@ -8,7 +8,7 @@ use crate::age::{FRESH_MICROS, age};
 use crate::header;
 use crate::name::{Name, Scope};
 
-/// A memory that is relevant to the request.
+/// A memory that is relevant to the request, or pinned.
 #[derive(Clone, Copy, Debug)]
 pub struct RecalledText<'a> {
     pub scope: Scope,
@@ -22,6 +22,8 @@ pub struct RecalledText<'a> {
     pub versions: &'a [Name],
     /// The branch on which the memory was learned, if the checkout does not contain that branch.
     pub unmerged: Option<&'a str>,
+    /// Every session gets the memory, whether or not it matches the request.
+    pub pinned: bool,
 }
 
 /// The beginning of a memory's body, within the limits.
@@ -60,9 +62,13 @@ pub fn recalled(memory: &RecalledText<'_>) -> String {
     let name = guarded_line(memory.name.as_str());
     let excerpt = excerpt(memory.text);
 
+    let reason = match memory.pinned {
+        true => "This memory is pinned, so every session gets it",
+        false => "This memory may be relevant to the request",
+    };
+
     let mut out = format!(
-        "<system-reminder>\nThis memory may be relevant to the request: {name} ({kind}{scope}), last \
-         changed {when}{}{}. {}\n<memory>\n",
+        "<system-reminder>\n{reason}: {name} ({kind}{scope}), last changed {when}{}{}. {}\n<memory>\n",
         learned(&topic.header),
         memory.unmerged.map_or_else(String::new, |branch| format!(", {}", unmerged(branch))),
         advice(memory),

@@ -9,6 +9,7 @@ const DAY: i64 = FRESH_MICROS;
 
 fn memory<'a>(name: &'a Name, text: &'a str, days: i64) -> RecalledText<'a> {
     RecalledText {
+        pinned: false,
         scope: Scope::Private,
         name,
         path: "/home/ada/memory/fog.md",

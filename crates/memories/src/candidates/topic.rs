@@ -39,6 +39,7 @@ pub(super) fn topic(
         modified: Some(source.time.clone()),
         source: Some(source.clone()),
         questions: wording.questions.clone(),
+        recall: None,
         faults: Vec::new(),
     };
     let mut parts: Vec<String> = text.map(str::to_owned).into_iter().collect();

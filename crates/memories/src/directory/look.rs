@@ -1,9 +1,9 @@
 //! Reads the changed parts of a directory again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
-use bethink_memdir::{Name, header};
+use bethink_memdir::Name;
 use bethink_memdir_fs::{
     DirectoryFile, Dirty, FileContent, FileError, FileSeen, MemoryRoot, changed,
 };
@@ -13,7 +13,6 @@ use super::OpenDirectory;
 use crate::directory::{DirectorySnapshot, IndexFile, MemoryDirectory, MemoryTopic};
 use crate::held_back::without_secrets;
 use crate::refused::{refused, unusable};
-use crate::stamp::recorded;
 
 impl MemoryDirectory {
     pub(super) fn open(&self, held: &mut OpenDirectory, make: bool) -> Result<()> {
@@ -160,14 +159,7 @@ impl MemoryDirectory {
 
 fn topic(name: &Name, content: &FileContent) -> MemoryTopic {
     let text = String::from_utf8_lossy(&content.bytes);
-    let topic = header::read(&text);
-    MemoryTopic {
-        name: name.clone(),
-        hash: content.hash,
-        bytes: content.stat.bytes,
-        modified: recorded(&topic.header).unwrap_or(content.stat.modified),
-        described: topic.header.described(topic.body),
-        header: topic.header,
-        matter: OnceLock::new(),
-    }
+    let topic = MemoryTopic::read(name, &text, content.hash, content.stat.modified);
+    // The text of a damaged file has another size.
+    MemoryTopic { bytes: content.stat.bytes, ..topic }
 }

@@ -11,6 +11,7 @@ use bethink_transcript::SessionId;
 use super::choose::{FoundMemory, MemoryLookup};
 use super::linked::linked;
 use super::view::{OwnMemories, key_of, name_of, recent_tools, surfaced};
+use super::what_if::{RecallSource, tried_changes};
 use super::{Key, MOST};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -51,11 +52,13 @@ fn wordings(request: &api::RecallRequest) -> Result<Vec<String>> {
 }
 
 impl MemoryService {
-    /// Returns the memories that are relevant to a question. If a model chooses the memories, waits for its answer.
+    /// Returns the memories that are relevant to a question. If a model chooses the memories, waits for its answer. With
+    /// changes, answers as if they had been made. No model is asked then: a call for each try would cost money.
     ///
-    /// # Errors `Invalid` if the request has no question, too many questions, or too much text.
+    /// # Errors `Invalid` if the request has no question, too many questions or changes, or too much text.
     pub async fn recall(&self, request: api::RecallRequest) -> Result<api::RecallAnswer> {
         let queries = wordings(&request)?;
+        let changes = tried_changes(&request.changes)?;
         let project = self.project(&request.project_dir).await?;
         let limit = request.limit.map_or(MOST, |limit| usize::try_from(limit).unwrap_or(MOST));
         let session = request.session_id.map(SessionId);
@@ -75,21 +78,32 @@ impl MemoryService {
         if request.manner == api::RecallManner::Asked {
             self.read_vectors(&project).await;
         }
-        let searched = project.library.len() as u64;
-        let library = &project.library;
-        let chosen = self.choose_by_model(library, session, &view.model, &wanted);
-        let chosen = Box::pin(chosen).await;
+        let is_tried = !changes.is_empty();
+        let _one = if is_tried { Some(project.library.trying.lock().await) } else { None };
+        let source = match is_tried {
+            true => self.what_if(&project, changes).await?,
+            false => RecallSource::of(&project),
+        };
+        let library = &source.library;
+        let searched = library.len() as u64;
+        let chosen = match is_tried {
+            true => None,
+            false => {
+                let chosen = self.choose_by_model(library, session, &view.model, &wanted);
+                Box::pin(chosen).await
+            }
+        };
         let (found, strategy) = match chosen {
             Some(found) => (library.with_nearest(found, wanted).await?, api::Strategy::Model),
             None => (library.choose(wanted).await?, api::Strategy::Embedded),
         };
         let found = self.unmerged_last(&project, &request.project_dir, found).await;
-        let memories = self.recalled_memories(&project, found).await;
+        let memories = self.recalled_memories(&project, &source, found).await;
         Ok(api::RecallAnswer { memories, searched, strategy })
     }
 
-    /// Returns memories for another program's prompt: their names, and their texts formatted for the prompt. No model
-    /// is asked, because a person is waiting. `delivered` are the names of memories that were already shown, and
+    /// Returns memories for another program's prompt, pinned ones first: their names, and their texts formatted for the
+    /// prompt. No model is asked, because a person is waiting. `delivered` are the names of memories that were already shown, and
     /// `session` is the program's session, if bethink has it.
     pub async fn recall_for_hook(
         &self,
@@ -123,9 +137,18 @@ impl MemoryService {
             own: view.own,
             limit: MOST,
         };
-        let mut texts = Vec::new();
+        let is_new = |found: &FoundMemory| {
+            let own = wanted.own.as_ref().is_some_and(|own| own.has(&found.topic));
+            !own && !wanted.exclude.contains(&found.key())
+        };
+        let mut recalled: Vec<FoundMemory> =
+            project.library.pinned().into_iter().filter(is_new).collect();
+        let pinned: HashSet<Key> = recalled.iter().map(FoundMemory::key).collect();
         let found = project.library.choose(wanted).await?;
-        for found in self.unmerged_last(&project, dir, found).await {
+        recalled.extend(found.into_iter().filter(|found| !pinned.contains(&found.key())));
+        recalled.truncate(MOST);
+        let mut texts = Vec::new();
+        for found in self.unmerged_last(&project, dir, recalled).await {
             let text = self.reminder(&project, &found).await;
             texts.extend(text.map(|text| (name_of(&found.key()), text)));
         }
@@ -147,11 +170,12 @@ impl MemoryService {
     async fn recalled_memories(
         &self,
         project: &MemoryProject,
+        source: &RecallSource,
         found: Vec<FoundMemory>,
     ) -> Vec<api::RecalledMemory> {
         let mut memories = Vec::with_capacity(found.len());
         for found in found {
-            memories.extend(self.recalled_memory(project, found).await);
+            memories.extend(self.recalled_memory(project, source, found).await);
         }
         memories
     }
@@ -160,11 +184,12 @@ impl MemoryService {
     async fn recalled_memory(
         &self,
         project: &MemoryProject,
+        source: &RecallSource,
         found: FoundMemory,
     ) -> Option<api::RecalledMemory> {
+        let text = source.text(project, &found.key()).await?;
         let FoundMemory { scope, topic, why, certainty, unmerged } = found;
-        let directory = project.directory(scope);
-        let (text, _) = directory.read(&topic.name).await.ok()??;
+        let (directory, shown) = (project.directory(scope), source.shown(scope));
         if !self.held_back(directory, &text).await.ok()?.is_empty() {
             return None;
         }
@@ -180,13 +205,8 @@ impl MemoryService {
             score: why.score,
             content: excerpt.content.to_owned(),
             truncated: excerpt.truncated,
-            versions: directory
-                .shown()
-                .other_versions(&topic.name)
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-            links: linked(&directory.shown(), &topic.name, &text),
+            versions: shown.other_versions(&topic.name).iter().map(ToString::to_string).collect(),
+            links: linked(shown, &topic.name, &text),
             path: directory.dir.join(topic.name.file()).display().to_string(),
             unmerged,
             why,

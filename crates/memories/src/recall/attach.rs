@@ -29,14 +29,15 @@ struct RecalledAttachment {
 }
 
 impl MemoryService {
-    /// Returns the memories that are ready, and whether a model chose them. Never waits for a model.
+    /// Returns the memories to add: pinned ones that the view does not show, and results that are ready, with their round and
+    /// whether a model chose them. Never waits for a model.
     async fn recalled(
         &self,
         loaded: &LoadedSession,
         handle: &SessionHandle,
         project: &MemoryProject,
         asked: &RecallQuery,
-    ) -> Option<(Arc<Round>, bool, Vec<RecalledAttachment>)> {
+    ) -> Option<(Option<(Arc<Round>, bool)>, Vec<RecalledAttachment>)> {
         let last = loaded.state.history.entries().last()?;
         if last.message.role != Role::User {
             return None;
@@ -44,22 +45,24 @@ impl MemoryService {
         let round = self.round(handle, loaded, asked)?;
         round.looked_up().await;
         let (found, by_model) = round.ready();
-        if found.is_empty() {
+        let pinned = round.pinned();
+        if found.is_empty() && pinned.is_empty() {
             return None;
         }
         let shown = surfaced(&loaded.state.decisions);
         let left = MOST.saturating_sub(shown.values().filter(|after| **after >= round.of).count());
         let tools = asked.recent_tools.clone().unwrap_or_else(|| recent_tools(loaded));
         let own = OwnMemories::of(loaded);
-        let new = found.into_iter().filter(|found| {
-            let key = found.key();
-            !shown.contains_key(&key)
-                && !own.has(&found.topic)
-                && !project.library.is_manual(&key, &tools)
-        });
+        let used = (!found.is_empty()).then_some((round, by_model));
+        let is_pinned = |found: &FoundMemory| pinned.iter().any(|one| one.key() == found.key());
+        let found = found
+            .into_iter()
+            .filter(|found| !is_pinned(found) && !project.library.is_manual(&found.key(), &tools));
+        let new = pinned.iter().cloned().chain(found);
+        let new = new.filter(|new| !shown.contains_key(&new.key()) && !own.has(&new.topic));
         let new: Vec<FoundMemory> = new.take(left).collect();
         let recalled = self.within_limits(loaded, project, new, last.message.seq).await;
-        Some((round, by_model, recalled))
+        Some((used, recalled))
     }
 
     /// Reads the memories' texts, as many as fit the session's limit.
@@ -109,6 +112,7 @@ impl MemoryService {
             now: self.cx.now(),
             versions: &directory.shown().other_versions(name),
             unmerged: found.unmerged.as_deref(),
+            pinned: found.why.pinned,
         }))
     }
 
@@ -142,13 +146,15 @@ impl Contributor for RecallContributor {
                 return Ok(Contribution::default());
             };
             let ready = self.0.recalled(loaded, handle, &project, recall).await;
-            let Some((round, by_model, recalled)) = ready else {
+            let Some((used, recalled)) = ready else {
                 return Ok(Contribution::default());
             };
             let reminders = recalled.iter().map(|recalled| recalled.attachment.clone()).collect();
             let (memories, session) = (self.0.clone(), handle.id);
             let once_kept = move || {
-                round.mark_used(by_model);
+                if let Some((round, by_model)) = used {
+                    round.mark_used(by_model);
+                }
                 memories.publish_recalled(session, &recalled);
             };
             let once_kept = Some(Box::new(once_kept) as _);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bethink_api as api;
 use bethink_memdir::Scope;
 use bethink_memdir::age::age;
+use bethink_memdir::header::MemoryRecall;
 use bethink_models::{Errand, Purpose};
 use bethink_recall::topics::manifest::{INSTRUCTION, MOST_ROWS, question};
 use bethink_recall::topics::select::{
@@ -29,6 +30,9 @@ use crate::standalone::standalone_request;
 const CHOICE_TOKENS: u64 = 1_024;
 /// Maximum number of topics that are searched on the request thread, which takes a fraction of a millisecond.
 const FEW_TOPICS: usize = 500;
+/// Maximum number of pinned topics that count, the newest first. It is the maximum for one message, so all of them fit the
+/// first prompt.
+const MOST_PINNED: usize = super::MOST;
 
 #[derive(Clone, Debug)]
 pub(super) struct FoundMemory {
@@ -139,6 +143,11 @@ impl Library {
         (ids, Manifest::new(rows))
     }
 
+    /// Returns the topics that every session gets, newest first.
+    pub(super) fn pinned(&self) -> Vec<FoundMemory> {
+        self.held().pinned()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.held().catalog.len()
     }
@@ -190,11 +199,36 @@ impl LibraryState {
 
     fn left_out(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
         let mut ids: Vec<TopicId> = wanted.exclude.iter().filter_map(|key| self.id(key)).collect();
+        if wanted.manner == api::RecallManner::Injected {
+            ids.extend(self.decided_to_be(MemoryRecall::Never));
+        }
         if let Some(own) = &wanted.own {
             let taught = self.topics.iter().filter(|(_, entry)| own.has(&entry.topic));
             ids.extend(taught.map(|(id, _)| *id));
         }
         ids
+    }
+
+    fn decided_to_be(&self, recall: MemoryRecall) -> impl Iterator<Item = TopicId> {
+        self.decided.iter().filter(move |(_, decided)| **decided == recall).map(|(id, _)| *id)
+    }
+
+    /// Returns the newest pinned topics, at most [`MOST_PINNED`].
+    fn pinned(&self) -> Vec<FoundMemory> {
+        let ids = self.decided_to_be(MemoryRecall::Always);
+        let mut pinned: Vec<&LibraryTopic> = ids.filter_map(|id| self.topics.get(&id)).collect();
+        pinned.sort_by_key(|entry| {
+            (Reverse(entry.topic.modified), entry.scope, entry.topic.name.clone())
+        });
+        let why = api::RecallWhy { pinned: true, ..api::RecallWhy::default() };
+        let found = pinned.into_iter().take(MOST_PINNED).map(|entry| FoundMemory {
+            scope: entry.scope,
+            topic: Arc::clone(&entry.topic),
+            why: why.clone(),
+            certainty: api::RecallCertainty::Sure,
+            unmerged: None,
+        });
+        found.collect()
     }
 
     /// Returns topics for a model to choose from: results of the keyword search, best first, then the newest of the
@@ -241,9 +275,9 @@ impl MemoryService {
             return Ok(());
         }
         let library = Arc::clone(&project.library);
-        let directories = Scope::ALL.map(|scope| Arc::clone(project.directory(scope)));
+        let directories = Arc::clone(project);
         blocking(move || {
-            library.follow(&directories, &shown);
+            library.follow(&shown, |key| directories.text_of(key));
             // The next question can wait for the vectors of new topics.
             library.meanings.missing(&library);
             Ok(())
@@ -321,5 +355,5 @@ fn explained(by: api::Strategy, why: &Why, place: Option<u64>) -> api::RecallWhy
         .map(|(term, fields)| api::RecallTerm { term: term.clone(), fields: fields.clone() });
     // More than two digits would suggest a false precision.
     let score = f64::from((why.score * 100.0).round()) / 100.0;
-    api::RecallWhy { by, terms: terms.collect(), score, place }
+    api::RecallWhy { by, terms: terms.collect(), score, place, pinned: false }
 }

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use bethink_memdir::{Hash, Scope, header};
+use bethink_memdir::header::{self, MemoryRecall};
+use bethink_memdir::{Hash, Scope};
 use bethink_recall::topics::{Card, Catalog, TopicId};
 
 use super::Key;
 use super::meaning::{Meanings, count_passages};
-use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
+use crate::directory::{DirectorySnapshot, MemoryTopic};
 
 /// Number of topics that are read in one batch. Questions are answered between batches.
 const BATCH: usize = 256;
@@ -18,21 +19,25 @@ const BATCH: usize = 256;
 pub(crate) struct Library {
     /// Locked while the library is updated.
     pub(super) following: tokio::sync::Mutex<()>,
+    /// Locked while a changed copy of the library is used, so that there is only one.
+    pub(super) trying: tokio::sync::Mutex<()>,
     pub(super) meanings: Meanings,
     held: RwLock<LibraryState>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LibraryState {
     pub(super) catalog: Catalog,
     ids: HashMap<Key, (TopicId, Hash)>,
     pub(super) topics: HashMap<TopicId, LibraryTopic>,
+    /// Topics that are pinned or suppressed.
+    pub(super) decided: HashMap<TopicId, MemoryRecall>,
     /// Revisions of the snapshots that were last read, in scope order.
     revisions: Option<[u64; 3]>,
     next: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LibraryTopic {
     pub(super) scope: Scope,
     pub(super) topic: Arc<MemoryTopic>,
@@ -49,6 +54,12 @@ impl Library {
 
     fn held_mut(&self) -> RwLockWriteGuard<'_, LibraryState> {
         self.held.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a copy that can be changed without changing this library.
+    pub(super) fn copied(&self) -> Self {
+        let held = RwLock::new(self.held().clone());
+        Self { held, meanings: self.meanings.copied(), ..Self::default() }
     }
 
     /// Returns the hash of each topic's text.
@@ -76,19 +87,20 @@ impl Library {
         self.revisions() == Some(shown.each_ref().map(|shown| shown.revision))
     }
 
-    /// Reads topics that are new or changed in these snapshots, and drops removed topics. Blocks.
+    /// Reads topics that are new or changed in these snapshots, which are in scope order, and drops removed topics. `read`
+    /// returns a topic's text, and may block.
     pub(super) fn follow(
         &self,
-        directories: &[Arc<MemoryDirectory>; 3],
         shown: &[Arc<DirectorySnapshot>; 3],
+        read: impl Fn(&Key) -> Option<(String, Hash)>,
     ) {
         let mut there = HashSet::new();
         let [private, team, person] = shown;
         let overridden = person.overridden_by(private, team);
-        for (directory, shown) in directories.iter().zip(shown) {
-            let key = |topic: &MemoryTopic| (directory.scope, topic.name.clone());
+        for (scope, shown) in Scope::ALL.into_iter().zip(shown) {
+            let key = |topic: &MemoryTopic| (scope, topic.name.clone());
             let counts = |topic: &&Arc<MemoryTopic>| {
-                directory.scope != Scope::Person || !overridden.contains(&topic.name)
+                scope != Scope::Person || !overridden.contains(&topic.name)
             };
             there.extend(shown.topics.values().filter(counts).map(|topic| key(topic)));
             let topics = shown.topics.values().filter(counts);
@@ -96,12 +108,11 @@ impl Library {
             let new: Vec<_> = topics.filter(|topic| !held.has(&key(topic), topic.hash)).collect();
             drop(held);
             for batch in new.chunks(BATCH) {
-                let read = batch.iter().map(|topic| directory.text_now(&topic.name));
-                let texts: Vec<_> = read.collect();
+                let texts: Vec<_> = batch.iter().map(|topic| read(&key(topic))).collect();
                 let mut held = self.held_mut();
                 for (topic, text) in batch.iter().zip(texts) {
-                    if let Ok(Some((text, hash))) = text {
-                        held.put(directory.scope, topic, &text, hash);
+                    if let Some((text, hash)) = text {
+                        held.put(scope, topic, &text, hash);
                     }
                 }
             }
@@ -139,6 +150,10 @@ impl LibraryState {
         };
         self.catalog.put(id, &card, read.body);
         self.ids.insert(key, (id, hash));
+        match read.header.recall {
+            Some(recall) => drop(self.decided.insert(id, recall)),
+            None => drop(self.decided.remove(&id)),
+        }
         let passages = count_passages(read.body, &read.header.questions);
         let topic = Arc::clone(topic);
         self.topics.insert(id, LibraryTopic { scope, topic, description, passages });
@@ -148,6 +163,7 @@ impl LibraryState {
         if let Some((id, _)) = self.ids.remove(key) {
             self.catalog.remove(id);
             self.topics.remove(&id);
+            self.decided.remove(&id);
         }
     }
 }

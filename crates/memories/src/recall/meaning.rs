@@ -52,6 +52,11 @@ pub(crate) struct Meanings {
 }
 
 impl Meanings {
+    /// Returns the same vectors, for a copy of the library. No job makes those that are missing.
+    pub(super) fn copied(&self) -> Self {
+        Self { vectors: Mutex::new(locked(&self.vectors).clone()), ..Self::default() }
+    }
+
     /// Records that no job will make the missing vectors, so that no question waits for them.
     pub(super) fn is_no_longer_asked(&self) {
         self.is_asked.store(false, Ordering::Relaxed);
@@ -120,17 +125,21 @@ impl Meanings {
         }
     }
 
+    /// Drops vectors of outdated texts.
+    pub(super) fn forget_outdated(&self, library: &Library) {
+        let hashes = library.hashes();
+        locked(&self.vectors).retain(|key, (hash, _)| hashes.get(key) == Some(hash));
+    }
+
     /// Drops vectors of outdated texts, and returns the topics with missing vectors: first those that lack the vector
     /// of the name and description, then those that lack the vector of the first passage, and last all others.
     pub(super) fn missing(&self, library: &Library) -> Vec<Missing> {
         if ENCODER.is_none() {
             return Vec::new();
         }
+        self.forget_outdated(library);
         let topics = library.passages();
-        let hashes: HashMap<&Key, Hash> =
-            topics.iter().map(|(key, hash, _)| (key, *hash)).collect();
-        let mut vectors = locked(&self.vectors);
-        vectors.retain(|key, (hash, _)| hashes.get(key) == Some(hash));
+        let vectors = locked(&self.vectors);
         let has_passages = topics.len() <= MOST_WITH_PASSAGES;
         let mut missing = Vec::new();
         for (key, hash, passages) in topics {

@@ -39,6 +39,8 @@ pub(super) struct Round {
 
 #[derive(Debug, Default)]
 struct FoundSoFar {
+    /// Topics that every session gets. They stay, because a compaction can remove them from the view.
+    pinned: Vec<FoundMemory>,
     by_words: Vec<FoundMemory>,
     by_model: Option<Vec<FoundMemory>>,
 }
@@ -58,6 +60,11 @@ impl Round {
             Some(chosen) => (chosen.clone(), true),
             None => (found.by_words.clone(), false),
         }
+    }
+
+    /// Returns the topics that every session gets, shown or not.
+    pub(super) fn pinned(&self) -> Vec<FoundMemory> {
+        locked(&self.found).pinned.clone()
     }
 
     /// Drops results that a prompt has used. A model's choice that the prompt has not used is kept for the next prompt.
@@ -162,7 +169,11 @@ impl MemoryService {
         }
         let found = library.choose(wanted.clone()).await.unwrap_or_default();
         let found = self.unmerged_last(&project, dir, found).await;
-        locked(&round.found).by_words = found;
+        let pinned = match library.pinned() {
+            pinned if pinned.is_empty() => pinned,
+            pinned => self.unmerged_last(&project, dir, pinned).await,
+        };
+        *locked(&round.found) = FoundSoFar { pinned, by_words: found, by_model: None };
         round.looked.send_replace(true);
         wanted.limit = super::MOST;
         if let Some(chosen) = self.choose_by_model(library, Some(session), own, &wanted).await {

@@ -19,7 +19,7 @@ pub(crate) struct TopicPosting {
     pub(crate) mark: TermMark,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CatalogTopic {
     pub(crate) id: TopicId,
     /// Number of terms in the body, with repetitions.
@@ -32,7 +32,7 @@ pub(crate) struct CatalogTopic {
 }
 
 /// The terms of all topics of a project, held in RAM.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Catalog {
     ids: HashMap<TopicId, u32>,
     pub(crate) topics: Vec<CatalogTopic>,

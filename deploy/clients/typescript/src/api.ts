@@ -2695,6 +2695,7 @@ export interface components {
             type?: components["schemas"]["MemoryKind"] | null;
             /** @description Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each. */
             questions?: string[];
+            recall?: components["schemas"]["MemoryRecall"] | null;
             /** @description When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file. */
             modified: string;
             /**
@@ -2847,6 +2848,11 @@ export interface components {
             /** @description Human-readable warnings. */
             warnings: string[];
         };
+        /**
+         * @description When a memory is added to prompts automatically, if its front matter decides that with the key `recall`.
+         * @enum {string}
+         */
+        MemoryRecall: "always" | "never";
         /**
          * @description Whose memory a topic belongs to.
          * @enum {string}
@@ -3647,6 +3653,14 @@ export interface components {
          * @enum {string}
          */
         RecallCertainty: "sure" | "perhaps";
+        /** @description A change of one topic that is tried. */
+        RecallChange: {
+            scope: components["schemas"]["MemoryScope"];
+            /** @description The file name in the memory directory, without `.md`. The topic need not exist. */
+            name: string;
+            /** @description The whole text of the topic's file; `null` if the topic is deleted. */
+            text: string | null;
+        };
         /**
          * @description The result of a recall check: how well topics are found by their own words, and which past prompts would get
          *     memories.
@@ -3747,6 +3761,11 @@ export interface components {
              * @description Maximum number of memories, up to 5.
              */
             limit?: number | null;
+            /**
+             * @description Answer as if these topics had been written or deleted; nothing is stored. At most 20 changes, with 1 MiB of text in
+             *     total. Changed topics match only by their words, not by their meaning, and no model is asked.
+             */
+            changes?: components["schemas"]["RecallChange"][];
         };
         /** @description A word, and the parts of the topic that contain it. */
         RecallTerm: {
@@ -3769,6 +3788,8 @@ export interface components {
              * @description The memory's rank among those that the model chose, from 1.
              */
             place?: number | null;
+            /** @description The memory was added because it is pinned, not because it matches. */
+            pinned?: boolean;
         };
         /** @description A memory as it is added to a prompt. */
         RecalledMemory: {
@@ -4681,6 +4702,7 @@ export type MemoryLayout = components['schemas']['MemoryLayout'];
 export type MemoryLint = components['schemas']['MemoryLint'];
 export type MemoryOutcome = components['schemas']['MemoryOutcome'];
 export type MemoryRebuilt = components['schemas']['MemoryRebuilt'];
+export type MemoryRecall = components['schemas']['MemoryRecall'];
 export type MemoryScope = components['schemas']['MemoryScope'];
 export type MemoryShelf = components['schemas']['MemoryShelf'];
 export type MemorySource = components['schemas']['MemorySource'];
@@ -4747,6 +4769,7 @@ export type Purpose = components['schemas']['Purpose'];
 export type RebuildMemory = components['schemas']['RebuildMemory'];
 export type RecallAnswer = components['schemas']['RecallAnswer'];
 export type RecallCertainty = components['schemas']['RecallCertainty'];
+export type RecallChange = components['schemas']['RecallChange'];
 export type RecallCheck = components['schemas']['RecallCheck'];
 export type RecallCheckRequest = components['schemas']['RecallCheckRequest'];
 export type RecallEvent = components['schemas']['RecallEvent'];

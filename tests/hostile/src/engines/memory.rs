@@ -155,6 +155,7 @@ pub(super) fn shown(text: &str) {
     let _ = prompt::guarded_line(text);
     let _ = prompt::excerpt(text);
     let _ = prompt::recalled(&RecalledText {
+        pinned: false,
         scope: Scope::Private,
         name: &name,
         path: "/m/a.md",

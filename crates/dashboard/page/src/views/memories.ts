@@ -8,7 +8,7 @@ import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { recallsOf } from "../recalls.ts";
 import { link, replace } from "../route.ts";
-import { SCOPES, SCOPE_WORDS, TYPES } from "../scopes.ts";
+import { RECALL_WORDS, SCOPES, SCOPE_WORDS, TYPES } from "../scopes.ts";
 import { time } from "../time.ts";
 import { type Context, badge, empty, failure, heading, later } from "../view.ts";
 
@@ -42,7 +42,7 @@ class Memories {
   readonly #type = select("Type", TYPES.map((type) => [type, type]), "Any type");
   readonly #age = select("Age", AGES, "Any age");
   readonly #from = select("Source", SOURCES, "Any source");
-  readonly #use = select("Use", [["never", "Not recalled"], ["recalled", "Recalled"]], "Any use");
+  readonly #use = select("Use", [["never", "Not recalled"], ["recalled", "Recalled"], ["pinned", "Pinned"], ["suppressed", "Suppressed"]], "Any use");
   /** Scope and name of what was recalled; `null` until the filter asks. */
   #recalled: ReadonlySet<string> | null = null;
 
@@ -85,7 +85,7 @@ class Memories {
 
   /** Reads what was recalled before its filter is used, and then the memories. */
   async #chosen(): Promise<void> {
-    if (this.#use.value !== "" && this.#recalled === null) {
+    if (this.#counts && this.#recalled === null) {
       const { signal } = this.#context;
       try {
         const { sessions } = await client.get("/v1/sessions", { query: { project_dir: this.#project, limit: SESSIONS }, signal });
@@ -103,12 +103,19 @@ class Memories {
     replace(["memories"], { project: this.#project, q: this.#filter.value, ...chosen });
   }
 
+  /** Whether the filter needs to know what was recalled. */
+  get #counts(): boolean {
+    return ["never", "recalled"].includes(this.#use.value);
+  }
+
   #fits(memory: Memory): boolean {
     const days = Number(this.#age.value);
     const age = (Date.now() - Date.parse(memory.modified)) / DAY_MS;
     const { source } = memory;
     const from = source?.strategy === "person" ? "person" : (source?.session ?? "") !== "" ? "session" : "other";
-    if (this.#use.value !== "" && this.#recalled?.has(`${memory.scope}/${memory.name}`) !== (this.#use.value === "recalled")) return false;
+    const use = this.#use.value;
+    if (this.#counts && this.#recalled?.has(`${memory.scope}/${memory.name}`) !== (use === "recalled")) return false;
+    if (use !== "" && !this.#counts && RECALL_WORDS[memory.recall ?? ""] !== use) return false;
     if (days !== 0 && (days > 0 ? age > days : age < -days)) return false;
     return (this.#scope.value || memory.scope) === memory.scope && (this.#type.value || memory.type) === memory.type && (this.#from.value || from) === from;
   }
@@ -118,7 +125,7 @@ class Memories {
     const asked = ++this.#asked;
     if (project !== this.#project) this.#recalled = null;
     this.#project = project;
-    if (this.#use.value !== "" && this.#recalled === null) return this.#chosen();
+    if (this.#counts && this.#recalled === null) return this.#chosen();
     this.#address();
     try {
       const all: Memory[] = [];
@@ -144,7 +151,7 @@ class Memories {
     });
     this.#address();
     const some = this.#shown.length < this.#all.length;
-    const looked = this.#use.value === "" ? "" : `, counting recalls in the project's newest ${SESSIONS} sessions`;
+    const looked = !this.#counts ? "" : `, counting recalls in the project's newest ${SESSIONS} sessions`;
     this.#sum.textContent = this.#all.length === 0 ? "" : some ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}${looked}` : `${count(this.#all.length, "memory", "memories")}${looked}`;
     this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
@@ -160,7 +167,7 @@ class Memories {
       "a",
       { class: "row memory-row", href: link(["memory", memory.scope, memory.name], { project: this.#project }) },
       h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, memory.title ?? memory.name), h("span", { class: "faint line", dir: "auto" }, memory.description ?? "")),
-      h("span", { class: "marks" }, memory.scope === "team" && badge("team", "team"), memory.unmerged && badge(`on branch ${memory.unmerged}, not merged`), memory.type && badge(memory.type)),
+      h("span", { class: "marks" }, memory.scope === "team" && badge("team", "team"), memory.unmerged && badge(`on branch ${memory.unmerged}, not merged`), memory.recall && badge(RECALL_WORDS[memory.recall] ?? memory.recall), memory.type && badge(memory.type)),
       h("span", { class: "number faint bytes" }, bytes(memory.bytes)),
       time(memory.modified),
     );

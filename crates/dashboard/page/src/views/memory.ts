@@ -12,7 +12,7 @@ import { draftOf } from "../drafts.ts";
 import { draftKey, memoryTools, writeMemory } from "../memory-actions.ts";
 import { prose } from "../prose.ts";
 import { recalledIn } from "../recalls.ts";
-import { SCOPE_WORDS } from "../scopes.ts";
+import { RECALL_WORDS, SCOPE_WORDS } from "../scopes.ts";
 import { link } from "../route.ts";
 import { time } from "../time.ts";
 import { type Context, badge, heading, into, later, wordsOf } from "../view.ts";
@@ -59,7 +59,7 @@ class OneMemory {
     this.#name = name;
     const back = h("a", { href: link(["memories"], { project }) }, "Memories");
     const place = { project, scope, name };
-    this.#tools = memoryTools({ place, etag: () => this.#etag, text: () => this.#text, edit: () => this.edit(), signal: context.signal });
+    this.#tools = memoryTools({ place, etag: () => this.#etag, text: () => this.#text, edit: () => this.edit(), changed: () => void this.draw(), signal: context.signal });
     const aside = h("div", null, this.#history, this.#links, this.#recalled);
     this.node.append(h("p", { class: "crumbs" }, back, ` / ${SCOPE_WORDS[scope] ?? scope}`), heading(name, scope === "team" && badge("team", "team"), this.#tools), this.#source, h("div", { class: "sides" }, h("div", null, this.#body, this.#form), aside));
   }
@@ -141,7 +141,11 @@ class OneMemory {
         const query = { project_dir: this.#project, scope: this.#scope, limit: 500, cursor };
         const page: MemoriesPage = await client.get("/v1/memories", { query, signal: this.#context.signal });
         const found = page.memories.find((memory) => memory.name === this.#name);
-        if (found) return fill(this.#source, about(found));
+        if (found) {
+          const recall = this.#tools.querySelector("select");
+          if (recall) [recall.value, recall.disabled] = [found.recall ?? "", false];
+          return fill(this.#source, about(found));
+        }
         cursor = page.next_cursor;
       } while (cursor);
     } catch {
@@ -210,7 +214,7 @@ class OneMemory {
 }
 
 function about(memory: Memory): Child {
-  return [memory.type && [badge(memory.type), " "], "written ", time(memory.modified, true), memory.source && [". ", sourceWords(memory.source, memory.scope === "team" ? "a person" : "you")]];
+  return [memory.type && [badge(memory.type), " "], memory.recall && [badge(RECALL_WORDS[memory.recall] ?? memory.recall), " "], "written ", time(memory.modified, true), memory.source && [". ", sourceWords(memory.source, memory.scope === "team" ? "a person" : "you")]];
 }
 
 export function sourceWords(source: MemorySource, person = "you"): Child {

@@ -519,6 +519,10 @@ MemoryOutcome: TypeAlias = Literal[
 """What happened to a topic, or would happen."""
 
 
+MemoryRecall: TypeAlias = Literal['always', 'never']
+"""When a memory is added to prompts automatically, if its front matter decides that with the key `recall`."""
+
+
 MemoryScope: TypeAlias = Literal['private', 'team', 'person']
 """Whose memory a topic belongs to."""
 
@@ -918,6 +922,16 @@ RecallCertainty: TypeAlias = Literal['sure', 'perhaps']
 """Whether a memory fits the question."""
 
 
+class RecallChange(TypedDict):
+    """A change of one topic that is tried."""
+
+    scope: MemoryScope
+    name: str
+    """The file name in the memory directory, without `.md`. The topic need not exist."""
+    text: str | None
+    """The whole text of the topic's file; `null` if the topic is deleted."""
+
+
 class RecallCheckRequest(TypedDict):
     """The project whose recall to check."""
 
@@ -965,6 +979,11 @@ class RecallRequest(TypedDict):
     """
     limit: NotRequired[int | None]
     """Maximum number of memories, up to 5."""
+    changes: NotRequired[list[RecallChange]]
+    """
+    Answer as if these topics had been written or deleted; nothing is stored. At most 20 changes, with 1 MiB of text in
+    total. Changed topics match only by their words, not by their meaning, and no model is asked.
+    """
 
 
 class RecordingPause(TypedDict):
@@ -2058,6 +2077,7 @@ class Memory(TypedDict):
     type: NotRequired[MemoryKind | None]
     questions: NotRequired[list[str]]
     """Questions that the memory answers, worded differently from its text: at most 5, of up to 200 characters each."""
+    recall: NotRequired[MemoryRecall | None]
     modified: str
     """When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file."""
     bytes: int
@@ -2485,6 +2505,8 @@ class RecallWhy(TypedDict):
     """Score from matching words only."""
     place: NotRequired[int | None]
     """The memory's rank among those that the model chose, from 1."""
+    pinned: NotRequired[bool]
+    """The memory was added because it is pinned, not because it matches."""
 
 
 class RecalledMemory(TypedDict):
