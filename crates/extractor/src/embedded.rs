@@ -8,6 +8,8 @@ pub mod candidates;
 pub mod draft;
 pub mod gates;
 pub mod matter;
+pub mod parsed;
+mod patterns;
 pub mod plain;
 pub mod prose;
 pub mod table;
@@ -23,6 +25,7 @@ use bethink_transcript::{Seq, UnixMicros};
 
 use crate::same::Meaning;
 use matter::settled_by;
+use parsed::ParsedStatement;
 use teach::{TaughtSentence, Teachings, taught_by};
 
 pub use candidates::{FoundCandidate, MAX_CANDIDATES};
@@ -92,7 +95,9 @@ pub struct Extraction {
 
 /// Finds what the statements teach and no topic says yet.
 pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
-    let Teachings { taught, forget, declined } = taught_by(lookup.said);
+    let statements: Vec<ParsedStatement<'_>> =
+        lookup.said.iter().map(ParsedStatement::of).collect();
+    let Teachings { taught, forget, declined } = taught_by(&statements);
     let mut extractor = Extractor::new(lookup);
     for (seq, sentence, no) in declined {
         extractor.out.dropped.push((seq, sentence.to_owned(), DropReason::Gate(no)));
@@ -100,7 +105,7 @@ pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     for taught in &taught {
         extractor.take(taught);
     }
-    extractor.out.candidates = extractor.candidates();
+    extractor.out.candidates = extractor.candidates(statements);
     extractor.out.forget = forget.into_iter().map(|(seq, text)| (seq, text.to_owned())).collect();
     extractor.out
 }
@@ -148,9 +153,9 @@ impl<'a> Extractor<'a> {
 
     /// Returns the best candidates that are neither known nor refused. If two have the same subject, the later one is
     /// kept.
-    fn candidates(&self) -> Vec<FoundCandidate> {
+    fn candidates(&self, statements: Vec<ParsedStatement<'_>>) -> Vec<FoundCandidate> {
         let mut kept: Vec<(Meaning, FoundCandidate)> = Vec::new();
-        for candidate in candidates::found_in(self.lookup.said) {
+        for candidate in candidates::found_in(statements) {
             let meaning = Meaning::of(&candidate.sentence);
             if self.is_refused(&meaning) || self.is_known(&meaning) {
                 continue;

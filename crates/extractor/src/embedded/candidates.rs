@@ -12,8 +12,9 @@ use regex::{RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
 use super::gates;
-use super::plain::plain;
-use super::prose::{Sentence, sentences};
+use super::parsed::{ParsedSentence, ParsedStatement};
+use super::patterns::with_ascii_boundaries;
+use super::prose::Sentence;
 use super::table::rule_for;
 use crate::same::Meaning;
 
@@ -31,8 +32,6 @@ const OPENING: i32 = 3;
 const CORRECTION: i32 = 2;
 /// Bonus if the user spoke about the same subject in another message.
 const REPEATED: i32 = 3;
-/// Maximum number of sentences in a message; longer messages are assumed to be pasted.
-const MAX_SENTENCES: usize = 30;
 
 /// A statement by the user that may be worth remembering.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,16 +117,15 @@ impl Cues {
 
 /// Makes the character classes of a pattern match ASCII only, which is faster and enough for English.
 fn as_ascii(pattern: &str) -> String {
-    pattern
-        .replace(r"\b", r"(?-u:\b)")
+    with_ascii_boundaries(pattern)
         .replace(r"\d", "[0-9]")
         .replace("[\\w", "[a-z0-9_")
         .replace(r"\w", "[a-z0-9_]")
 }
 
 /// Returns all candidates of these statements, the best first.
-pub fn found_in(said: &[RecordedStatement]) -> Vec<FoundCandidate> {
-    let own = said.iter().filter(|said| said.kind != SaidKind::Handover && !said.is_interruption());
+pub fn found_in(statements: Vec<ParsedStatement<'_>>) -> Vec<FoundCandidate> {
+    let own = statements.into_iter().filter(|statement| !statement.said.is_interruption());
     let mut found: Vec<FoundCandidate> = own.flat_map(of_statement).collect();
     sort(&mut found);
     reward_repetition(&mut found);
@@ -161,14 +159,14 @@ struct Scored<'a> {
     score: i32,
 }
 
-fn of_statement(said: &RecordedStatement) -> Vec<FoundCandidate> {
-    let text = after_quotation(&said.text);
-    let sentences = sentences(text);
-    if sentences.len() > MAX_SENTENCES {
+fn of_statement(statement: ParsedStatement<'_>) -> Vec<FoundCandidate> {
+    let statement = statement.after_quotation();
+    if statement.is_document() {
         return Vec::new();
     }
-    let own = own_sentences(&sentences);
-    let scored: Vec<Scored<'_>> = own.iter().map(|sentence| score(said, *sentence)).collect();
+    let said = statement.said;
+    let own = own_sentences(&statement.sentences);
+    let scored: Vec<Scored<'_>> = own.iter().map(|sentence| score(said, sentence)).collect();
     let mut found = Vec::new();
     let mut at = 0;
     while at < scored.len() {
@@ -184,18 +182,12 @@ fn of_statement(said: &RecordedStatement) -> Vec<FoundCandidate> {
     found
 }
 
-/// Returns the text after a quoted comment if the user marked their own words with an arrow (`->`).
-fn after_quotation(text: &str) -> &str {
-    let arrow = |mark: &str| text.find(mark).map(|at| at + mark.len());
-    let own = ["\n-> ", "\n=> ", "\n→ "].into_iter().filter_map(arrow).min();
-    own.and_then(|at| text.get(at..)).unwrap_or(text)
-}
-
 /// Returns the sentences up to one that announces copied text. Text after a colon and a blank line counts as copied
 /// unless it is a list.
-fn own_sentences<'s, 'a>(sentences: &'s [Sentence<'a>]) -> &'s [Sentence<'a>] {
-    let announces = |pair: &[Sentence<'_>]| {
-        pair[0].opens() && !pair[1].item && pair[0].paragraph != pair[1].paragraph
+fn own_sentences<'s, 'a>(sentences: &'s [ParsedSentence<'a>]) -> &'s [ParsedSentence<'a>] {
+    let announces = |pair: &[ParsedSentence<'_>]| {
+        let [first, second] = [pair[0].sentence, pair[1].sentence];
+        first.opens() && !second.item && first.paragraph != second.paragraph
     };
     let end = sentences.windows(2).position(announces);
     end.and_then(|at| sentences.get(..=at)).unwrap_or(sentences)
@@ -239,11 +231,11 @@ fn candidate(said: &RecordedStatement, before: Option<&str>, run: &[Scored<'_>])
     }
 }
 
-fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
-    let plain = plain(sentence.text);
+fn score<'a>(said: &RecordedStatement, parsed: &ParsedSentence<'a>) -> Scored<'a> {
+    let ParsedSentence { sentence, plain } = parsed;
     let (mut score, mut doubt) = (0, 0);
     let mut best: Option<&Cue> = None;
-    for cue in CUES.matching(&plain) {
+    for cue in CUES.matching(plain) {
         score += cue.points.max(0);
         doubt = doubt.min(cue.points);
         if best.is_none_or(|best| cue.points > best.points) {
@@ -267,10 +259,10 @@ fn score<'a>(said: &RecordedStatement, sentence: Sentence<'a>) -> Scored<'a> {
             _ => 0,
         };
     }
-    if score >= MIN_SCORE && (is_taught(&plain) || gates::never(sentence.text, &plain).is_some()) {
+    if score >= MIN_SCORE && (is_taught(plain) || gates::never(sentence.text, plain).is_some()) {
         score = 0;
     }
-    Scored { sentence, cue: best, score }
+    Scored { sentence: *sentence, cue: best, score }
 }
 
 /// Whether a rule is certain about the sentence, so that it needs no decision.
@@ -295,8 +287,12 @@ mod tests {
         all.map(|(seq, text)| RecordedStatement::new(Seq(seq), text)).collect()
     }
 
+    fn all_found(said: &[RecordedStatement]) -> Vec<FoundCandidate> {
+        found_in(said.iter().map(ParsedStatement::of).collect())
+    }
+
     fn found(texts: &[&str]) -> Vec<(&'static str, String)> {
-        let found = found_in(&said(texts)).into_iter();
+        let found = all_found(&said(texts)).into_iter();
         found.map(|candidate| (candidate.rule, candidate.sentence)).collect()
     }
 
@@ -355,6 +351,7 @@ mod tests {
             "I get a TypeError when I click on save",
             "[Request interrupted by user]",
             "implement the following plan:",
+            "agent.Default",
             "> the importer should never retry",
             "```\nthe importer should never retry\n```",
             "the key is sk-live-4fT9aQ2mZx81Lr5Kc0WbN7, make sure we never log it",
@@ -369,7 +366,7 @@ mod tests {
     fn sentences_in_a_row_are_one_candidate() {
         let text =
             "ok. The importer should never retry. Otherwise the vendor blocks us. Show me the log.";
-        let found = found_in(&said(&[text]));
+        let found = all_found(&said(&[text]));
         let [one] = &found[..] else { panic!("{found:?}") };
         assert_eq!(
             one.sentence,
@@ -378,7 +375,7 @@ mod tests {
         assert_eq!(one.before.as_deref(), Some("ok."));
         let text =
             "Reviews are slow because of the size.\n```\ncode\n```\nThe drafts should stay small.";
-        assert_eq!(found_in(&said(&[text])).len(), 2);
+        assert_eq!(all_found(&said(&[text])).len(), 2);
     }
 
     #[test]
@@ -388,7 +385,7 @@ mod tests {
             claim: Some(claim.into()),
             ..RecordedStatement::new(Seq(3), "no, remove it, the risk is too big")
         };
-        assert_eq!(found_in(&[statement])[0].before.as_deref(), Some(claim));
+        assert_eq!(all_found(&[statement])[0].before.as_deref(), Some(claim));
     }
 
     #[test]
@@ -413,7 +410,7 @@ mod tests {
             "the importer should write a report",
             "please check that the totals of the invoice match the ledger again, they should",
         ];
-        let found = found_in(&said(&texts));
+        let found = all_found(&said(&texts));
         assert_eq!(found.iter().map(|found| found.seq.0).min_by_key(|seq| *seq), Some(1));
         assert!(
             found.iter().position(|f| f.seq == Seq(1)) < found.iter().position(|f| f.seq == Seq(2))

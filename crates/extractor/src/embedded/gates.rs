@@ -37,7 +37,11 @@ pub fn never(sentence: &str, plain: &str) -> Option<No> {
     if !unseen::find(sentence).is_empty() {
         return Some(No::Hidden);
     }
-    (sentence.chars().count() > MAX_CHARS).then_some(No::TooLong)
+    is_too_long(sentence).then_some(No::TooLong)
+}
+
+pub fn is_too_long(sentence: &str) -> bool {
+    sentence.chars().nth(MAX_CHARS).is_some()
 }
 
 /// Rejects a sentence unless the user asks to remember it.

@@ -98,7 +98,7 @@ fn filler(words: &[&str]) -> Option<usize> {
             (first != *words.first()?).then_some(1)
         }
         "so" if *second == "that" => None,
-        first => TABLE.filler_words.iter().any(|word| word == first).then_some(1),
+        first => TABLE.filler_words.contains(first).then_some(1),
     }
 }
 

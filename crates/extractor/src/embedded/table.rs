@@ -2,16 +2,14 @@
 //!
 //! Sentences without a matching rule are left to a person or a model: a wrong memory costs more than a missing one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use bethink_memdir::MemoryKind;
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::Regex;
 use serde::Deserialize;
 
-/// Maximum size of the cache of a pattern's automaton states, in bytes. The library's default of 2 MiB per pattern and
-/// thread is too much for a hundred patterns, and a sentence visits few states.
-const CACHE_BYTES: usize = 32 << 10;
+use super::patterns::{Patterns, compile};
 
 /// Parsed at first use. The file is compiled into the program and a test parses it, so this always succeeds.
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| read(SOURCE).unwrap_or_default());
@@ -23,10 +21,10 @@ const SOURCE: &str = include_str!("table.toml");
 pub(super) struct Table {
     pub(super) gates: Gates,
     pub(super) wishes: Wishes,
-    pub(super) filler_words: Vec<String>,
+    pub(super) filler_words: HashSet<String>,
     pub(super) filler_phrases: Vec<String>,
     apply: BTreeMap<Lesson, String>,
-    rules: Vec<TeachRule>,
+    rules: Rules,
     pub(super) matters: Vec<MatterPattern>,
 }
 
@@ -40,8 +38,7 @@ pub(super) struct MatterPattern {
 
 fn pattern<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let built = RegexBuilder::new(&text).dfa_size_limit(CACHE_BYTES).build();
-    built.map_err(serde::de::Error::custom)
+    compile(&text).map_err(serde::de::Error::custom)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -69,7 +66,8 @@ pub(super) struct Wishes {
 pub(super) struct TeachRule {
     pub(super) name: String,
     pub(super) lesson: Lesson,
-    when: Patterns,
+    /// Patterns, one of which must match; [`Rules`] takes them.
+    when: Vec<String>,
     #[serde(default)]
     but: Patterns,
     #[serde(default = "two")]
@@ -80,22 +78,26 @@ fn two() -> usize {
     2
 }
 
-/// Patterns, one of which must match.
+/// The rules, with one search for the words of all their patterns.
 #[derive(Debug, Default, Deserialize)]
-#[serde(try_from = "Vec<String>")]
-pub(super) struct Patterns(RegexSet);
-
-impl TryFrom<Vec<String>> for Patterns {
-    type Error = regex::Error;
-
-    fn try_from(texts: Vec<String>) -> Result<Self, regex::Error> {
-        RegexSetBuilder::new(texts).dfa_size_limit(CACHE_BYTES).build().map(Self)
-    }
+#[serde(try_from = "Vec<TeachRule>")]
+struct Rules {
+    rules: Vec<TeachRule>,
+    when: Patterns,
+    /// The number of each pattern's rule.
+    owners: Vec<usize>,
 }
 
-impl Patterns {
-    pub(super) fn match_any(&self, plain: &str) -> bool {
-        self.0.is_match(plain)
+impl TryFrom<Vec<TeachRule>> for Rules {
+    type Error = String;
+
+    fn try_from(mut rules: Vec<TeachRule>) -> Result<Self, String> {
+        let (mut owners, mut texts) = (Vec::new(), Vec::new());
+        for (number, rule) in rules.iter_mut().enumerate() {
+            owners.extend(rule.when.iter().map(|_| number));
+            texts.append(&mut rule.when);
+        }
+        Ok(Self { rules, when: Patterns::try_from(texts)?, owners })
     }
 }
 
@@ -137,7 +139,9 @@ impl Lesson {
 
 /// Returns the first rule that matches a normalized sentence.
 pub(super) fn rule_for(plain: &str) -> Option<&'static TeachRule> {
-    TABLE.rules.iter().find(|rule| rule.when.match_any(plain) && !rule.but.match_any(plain))
+    let Rules { rules, when, owners } = &TABLE.rules;
+    let mut matching = when.matching(plain).filter_map(|number| rules.get(*owners.get(number)?));
+    matching.find(|rule| !rule.but.match_any(plain))
 }
 
 fn read(source: &str) -> Result<Table, toml::de::Error> {
@@ -158,12 +162,12 @@ mod tests {
     #[test]
     fn every_row_is_a_rule() {
         let table = read(SOURCE).unwrap();
-        assert_eq!(table.rules.len(), SOURCE.matches("\n[[rules]]\n").count());
+        assert_eq!(table.rules.rules.len(), SOURCE.matches("\n[[rules]]\n").count());
         assert_eq!(table.matters.len(), SOURCE.matches("\n[[matters]]\n").count());
         assert_eq!(table.apply.len(), Lesson::Asked as usize + 1);
-        let mut names: Vec<_> = table.rules.iter().map(|rule| &rule.name).collect();
+        let mut names: Vec<_> = table.rules.rules.iter().map(|rule| &rule.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), table.rules.len());
+        assert_eq!(names.len(), table.rules.rules.len());
     }
 }

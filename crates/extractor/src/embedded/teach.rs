@@ -1,18 +1,15 @@
 //! Finds the lessons in the user's statements: sentences that teach something, and requests about other sentences.
 
-use bethink_facts::{RecordedStatement, SaidKind};
+use bethink_facts::RecordedStatement;
 use bethink_transcript::{Seq, UnixMicros};
 
 use super::asked::{MemoryRequestKind, memory_request};
 use super::gates::{self, No};
-use super::plain::{links, plain};
-use super::prose::{Sentence, sentences};
+use super::parsed::{ParsedSentence, ParsedStatement};
+use super::plain::links;
+use super::prose::Sentence;
 use super::table::{Lesson, TABLE, rule_for};
 use crate::same::Meaning;
-
-/// Maximum number of sentences in a message. A longer message counts as a pasted document, in which only explicit
-/// requests are used.
-const MAX_SENTENCES: usize = 30;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaughtSentence<'a> {
@@ -36,10 +33,11 @@ pub struct Teachings<'a> {
     pub declined: Vec<(Seq, &'a str, No)>,
 }
 
-pub fn taught_by<'a>(said: impl IntoIterator<Item = &'a RecordedStatement>) -> Teachings<'a> {
+pub fn taught_by<'a>(statements: &[ParsedStatement<'a>]) -> Teachings<'a> {
     let mut found = Teachings::default();
-    for said in said.into_iter().filter(|said| said.kind != SaidKind::Handover) {
-        StatementReader { said, found: &mut found, following: None, before: None }.read();
+    for statement in statements {
+        StatementReader { said: statement.said, found: &mut found, following: None, before: None }
+            .read(statement);
     }
     found
 }
@@ -60,25 +58,23 @@ struct StatementReader<'f, 'a> {
 }
 
 impl<'a> StatementReader<'_, 'a> {
-    fn read(mut self) {
-        let text: &'a str = &self.said.text;
-        let sentences = sentences(text);
-        let is_document = sentences.len() > MAX_SENTENCES;
-        for sentence in sentences {
-            let plain = plain(sentence.text);
+    fn read(mut self, statement: &ParsedStatement<'a>) {
+        for ParsedSentence { sentence, plain } in &statement.sentences {
             if plain.is_empty() {
                 continue;
             }
-            let plain = gates::without_politeness(&plain).unwrap_or(&plain);
-            if !self.requested(sentence, plain) && !self.continued(sentence, plain) && !is_document
+            let plain = gates::without_politeness(plain).unwrap_or(plain);
+            if !self.requested(*sentence, plain)
+                && !self.continued(*sentence, plain)
+                && !statement.is_document()
             {
                 if sentence.opens() && !opens_own_list(plain) {
                     // The text after it was copied, or is a list of tasks.
                     return;
                 }
-                self.judge(sentence, plain);
+                self.judge(*sentence, plain);
             }
-            self.before = Some(sentence);
+            self.before = Some(*sentence);
         }
     }
 
@@ -133,6 +129,9 @@ impl<'a> StatementReader<'_, 'a> {
     }
 
     fn judge(&mut self, sentence: Sentence<'a>, plain: &str) {
+        if gates::is_too_long(sentence.text) {
+            return;
+        }
         let Some(rule) = rule_for(plain) else { return };
         if gates::unless_asked(plain).is_some() || gates::never(sentence.text, plain).is_some() {
             return;

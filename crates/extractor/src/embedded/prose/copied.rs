@@ -1,9 +1,12 @@
 //! Recognizes lines that a person copied: program output, data, and what other people wrote.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::{RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Deserializer};
+
+use super::super::patterns::{Patterns, with_ascii_boundaries};
 
 /// Parsed at first use. The file is compiled into the program and a test parses it, so this always succeeds.
 static SHAPES: LazyLock<CopiedShapes> =
@@ -15,20 +18,48 @@ const SOURCE: &str = include_str!("copied.toml");
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CopiedShapes {
-    harness_tags: Vec<String>,
-    speakers: Vec<String>,
+    harness_tags: Beginnings,
+    speakers: Beginnings,
     own_labels: Vec<String>,
-    output_beginnings: Vec<String>,
-    log_levels: Vec<String>,
+    output_beginnings: Beginnings,
+    log_levels: Beginnings,
     #[serde(deserialize_with = "ignoring_case")]
     output: RegexSet,
-    #[serde(deserialize_with = "ignoring_case")]
-    quotation: RegexSet,
+    /// In lower case.
+    quotation: Patterns,
     #[serde(deserialize_with = "ignoring_case")]
     byline: RegexSet,
     byline_words: Vec<String>,
     #[serde(deserialize_with = "ignoring_case")]
     closing: RegexSet,
+}
+
+/// Texts with which a line may begin, by their first byte.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "Vec<String>")]
+struct Beginnings(BTreeMap<u8, Vec<String>>);
+
+impl From<Vec<String>> for Beginnings {
+    fn from(texts: Vec<String>) -> Self {
+        let mut all = Self::default();
+        for text in texts {
+            let first = text.bytes().next().unwrap_or_default();
+            all.0.entry(first).or_default().push(text);
+        }
+        all
+    }
+}
+
+impl Beginnings {
+    /// Returns what follows each beginning that a line has.
+    fn rests<'l>(&self, line: &'l str) -> impl Iterator<Item = &'l str> {
+        let texts = line.bytes().next().and_then(|first| self.0.get(&first));
+        texts.into_iter().flatten().filter_map(|text| line.strip_prefix(text.as_str()))
+    }
+
+    fn begin(&self, line: &str) -> bool {
+        self.rests(line).next().is_some()
+    }
 }
 
 /// Maximum size of the cache of a set's automaton states, in bytes. Each line of each message is compared with the
@@ -38,7 +69,7 @@ const CACHE_BYTES: usize = 1 << 20;
 /// Compiles patterns that ignore case and use ASCII word boundaries, which is faster.
 fn ignoring_case<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RegexSet, D::Error> {
     let texts: Vec<String> = Vec::deserialize(deserializer)?;
-    let texts = texts.iter().map(|text| text.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]"));
+    let texts = texts.iter().map(|text| with_ascii_boundaries(text).replace(r"\d", "[0-9]"));
     let set =
         RegexSetBuilder::new(texts).case_insensitive(true).dfa_size_limit(CACHE_BYTES).build();
     set.map_err(serde::de::Error::custom)
@@ -58,16 +89,14 @@ const HASH_BYTES: std::ops::RangeInclusive<usize> = 7..=40;
 
 /// Whether a tag is one that agents put around program output. `name` is in lower case.
 pub(super) fn is_harness_tag(name: &str) -> bool {
-    SHAPES.harness_tags.iter().any(|start| name.starts_with(start.as_str()))
+    SHAPES.harness_tags.begin(name)
 }
 
 /// Whether a line, without surrounding white space, is output or data.
 pub(super) fn is_output(body: &str) -> bool {
     let beginning = &body[..body.floor_char_boundary(BEGINNING_BYTES)];
-    let begins =
-        |text: &str, list: &[String]| list.iter().any(|start| text.starts_with(start.as_str()));
-    begins(body, &SHAPES.output_beginnings)
-        || begins(body.trim_start_matches('['), &SHAPES.log_levels)
+    SHAPES.output_beginnings.begin(body)
+        || SHAPES.log_levels.begin(body.trim_start_matches('['))
         || body.ends_with(['{', ';'])
         || is_commit(body)
         || SHAPES.output.is_match(beginning)
@@ -94,7 +123,8 @@ pub(super) fn is_mostly_signs(body: &str) -> bool {
 
 /// Whether a line begins a quotation that continues to the end of the message.
 pub(super) fn begins_quotation(body: &str) -> bool {
-    body.len() <= HEADER_BYTES && (SHAPES.quotation.is_match(body) || is_byline(body))
+    body.len() <= HEADER_BYTES
+        && (is_byline(body) || SHAPES.quotation.match_any(&body.to_lowercase()))
 }
 
 /// Whether a line ends a quotation that began before it, such as the closing line of an email.
@@ -147,10 +177,8 @@ fn names_speaker(text: &str) -> bool {
             .is_some_and(|(between, _)| !between.contains(char::is_alphabetic))
     };
     let lower = head.to_lowercase();
-    SHAPES.speakers.iter().any(|speaker| {
-        let rest = lower.strip_prefix(speaker.as_str());
-        rest.is_some_and(|rest| !rest.starts_with(['\'', '’', '-', '.', '/']) && is_label(rest))
-    })
+    let mut rests = SHAPES.speakers.rests(&lower);
+    rests.any(|rest| !rest.starts_with(['\'', '’', '-', '.', '/']) && is_label(rest))
 }
 
 /// Whether a line begins with a label, such as `Status: open` or `Bob (Thursday): no`. A person may write one such
@@ -182,7 +210,7 @@ mod tests {
     #[test]
     fn the_shapes_parse() {
         let shapes: CopiedShapes = toml::from_str(SOURCE).unwrap();
-        assert_eq!(shapes.speakers.len(), SHAPES.speakers.len());
+        assert_eq!(shapes.speakers.0.len(), SHAPES.speakers.0.len());
     }
 
     #[test]
