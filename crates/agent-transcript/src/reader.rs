@@ -126,7 +126,7 @@ impl TranscriptReader {
                 StorageForm::Document => MAX_DOCUMENT_BYTES,
                 _ => MAX_RECORD_BYTES,
             };
-            Err(format!("the record is {length} bytes long; the maximum is {most}"))
+            Err(BadRecord::TooLong { length, most })
         } else {
             parse(&record)
         };
@@ -134,7 +134,7 @@ impl TranscriptReader {
             Ok(Some(record)) => self.format.record(self.number, &record, &mut self.lines),
             Ok(None) => {}
             Err(reason) if is_complete && self.skipped.len() < TOLD => {
-                self.skipped.push(SkippedRecord { line: self.number, reason });
+                self.skipped.push(SkippedRecord { line: self.number, reason: reason.to_string() });
             }
             Err(_) => {}
         }
@@ -145,17 +145,28 @@ impl TranscriptReader {
     }
 }
 
+/// Why a record could not be read.
+#[derive(Debug, thiserror::Error)]
+enum BadRecord {
+    #[error("the record is {length} bytes long; the maximum is {most}")]
+    TooLong { length: usize, most: usize },
+    #[error("invalid UTF-8 at byte {}", .0.valid_up_to())]
+    Encoding(#[from] std::str::Utf8Error),
+    #[error("not a JSON object")]
+    NoObject,
+    #[error("not JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
 /// Returns `None` for an empty line.
-fn parse(record: &[u8]) -> Result<Option<Value>, String> {
+fn parse(record: &[u8]) -> Result<Option<Value>, BadRecord> {
     let record = record.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(record);
-    let text = std::str::from_utf8(record)
-        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))?;
+    let text = std::str::from_utf8(record)?;
     if text.trim_ascii().is_empty() {
         return Ok(None);
     }
-    match serde_json::from_str(text) {
-        Ok(value @ Value::Object(_)) => Ok(Some(value)),
-        Ok(_) => Err("not a JSON object".to_owned()),
-        Err(error) => Err(format!("not JSON: {error}")),
+    match serde_json::from_str(text)? {
+        value @ Value::Object(_) => Ok(Some(value)),
+        _ => Err(BadRecord::NoObject),
     }
 }

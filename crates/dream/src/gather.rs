@@ -13,9 +13,15 @@ const MOST_OF_A_NAME: usize = 100;
 
 pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
     bench.phase = Phase::Gather;
+    if taught.is_empty() {
+        return;
+    }
+    let mut known: Vec<TextContent> =
+        bench.pages().values().map(|page| TextContent::of("", page.body())).collect();
     for one in taught {
         let body = header::read(&one.text).body;
-        if said(body).is_empty() || is_known(bench, body) {
+        let content = TextContent::of("", body);
+        if said(body).is_empty() || known.iter().any(|topic| topic.says(&content)) {
             continue;
         }
         let Some(name) = free(bench, &one.name) else { continue };
@@ -25,15 +31,8 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
             "a new topic",
             "it was learned from a session, and no other topic contains it",
         );
+        known.push(content);
     }
-}
-
-fn is_known(bench: &DreamBench, body: &str) -> bool {
-    let mine = TextContent::of("", body);
-    bench.pages().values().any(|page| {
-        let theirs = TextContent::of("", page.body());
-        mine.said.is_subset(&theirs.said) || theirs.resembles(&mine) && theirs.names == mine.names
-    })
 }
 
 /// Returns the name if it is free, or else the first free one of `name-2`, `name-3`, ….

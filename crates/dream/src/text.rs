@@ -1,7 +1,8 @@
 //! Splits a topic's body into blocks, which are moved as a whole, and sentences, which are compared.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use bethink_statement::normal;
 
@@ -21,6 +22,14 @@ pub(crate) struct LineBlock {
     pub(crate) kind: LineKind,
     /// Whole lines, including line endings.
     pub(crate) range: Range<usize>,
+}
+
+/// Words that are recognized.
+pub(crate) type WordList = LazyLock<HashSet<&'static str>>;
+
+/// Returns the words of a list that are separated by single spaces.
+pub(crate) fn word_set(words: &'static str) -> HashSet<&'static str> {
+    words.split(' ').collect()
 }
 
 pub(crate) fn blocks(body: &str) -> Vec<LineBlock> {

@@ -95,8 +95,7 @@ pub struct Extraction {
 
 /// Finds what the statements teach and no topic says yet.
 pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
-    let statements: Vec<ParsedStatement<'_>> =
-        lookup.said.iter().map(ParsedStatement::of).collect();
+    let statements = parsed::statements(lookup.said);
     let Teachings { taught, forget, declined } = taught_by(&statements);
     let mut extractor = Extractor::new(lookup);
     for (seq, sentence, no) in declined {

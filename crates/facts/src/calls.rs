@@ -152,8 +152,27 @@ pub(crate) fn was_not_run(text: &str) -> bool {
 }
 
 /// Beginnings of lines that report an error.
-const ERROR_SIGNS: &str = "error:|error[|Error:|ERROR|FAIL|--- FAIL|panicked at|thread '|\
-    Traceback (most recent call last)|npm ERR!|fatal:|undefined:|AssertionError|TypeError:|SyntaxError:|✗|✕|●|×";
+const ERROR_SIGNS: [&str; 19] = [
+    "error:",
+    "error[",
+    "Error:",
+    "ERROR",
+    "FAIL",
+    "--- FAIL",
+    "panicked at",
+    "thread '",
+    "Traceback (most recent call last)",
+    "npm ERR!",
+    "fatal:",
+    "undefined:",
+    "AssertionError",
+    "TypeError:",
+    "SyntaxError:",
+    "✗",
+    "✕",
+    "●",
+    "×",
+];
 
 /// Returns the line of a result that reports an error, if there is one.
 pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
@@ -202,7 +221,7 @@ fn is_error_line(line: &str) -> bool {
     // Task runners put a name before the word: `[lint] ERROR task failed`.
     let rest = line.strip_prefix('[').and_then(|line| line.split_once("] "));
     let is_of_task = rest.is_some_and(|(_, rest)| rest.starts_with("ERROR "));
-    is_of_task || ERROR_SIGNS.split('|').any(|sign| line.starts_with(sign))
+    is_of_task || ERROR_SIGNS.iter().any(|sign| line.starts_with(sign))
 }
 
 /// Whether a line begins with a place in a file: `store_test.go:41: got 2, want 1`.

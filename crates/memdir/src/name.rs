@@ -53,14 +53,15 @@ impl Name {
         for part in stem.split('/') {
             check(part).map_err(bad)?;
         }
-        if fold(stem) == "memory" {
+        let folded = fold(stem);
+        if folded == "memory" {
             return Err(bad("is the index, not a topic"));
         }
-        if fold(stem) == "rejected-proposals" {
+        if folded == "rejected-proposals" {
             return Err(bad("is the list of rejected proposals, not a topic"));
         }
         // Otherwise `fog.md.md` would be the file of a topic named `fog.md`.
-        if fold(stem).ends_with(".md") {
+        if folded.ends_with(".md") {
             return Err(bad("ends in .md twice"));
         }
         Ok(Self(stem.to_owned()))
@@ -88,13 +89,24 @@ impl Name {
 
 /// Like [`Name::folded`], but for any entry of a directory.
 pub fn fold(name: &str) -> String {
+    if is_plain(name) {
+        return name.to_ascii_lowercase();
+    }
     name.nfkc().flat_map(char::to_lowercase).filter(|c| !suspect(*c)).nfc().collect()
+}
+
+/// Whether a name has only visible ASCII characters and spaces, which Unicode normalization does not change.
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Checks a path component both as written and after compatibility normalization, which turns a full-width solidus into
 /// a separator and a two-dot leader into `..`.
 fn check(part: &str) -> Result<(), &'static str> {
     check_as_read(part)?;
+    if is_plain(part) {
+        return Ok(());
+    }
     let read: String = part.nfkc().collect();
     if read != part { check_as_read(&read) } else { Ok(()) }
 }

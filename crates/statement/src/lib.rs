@@ -34,7 +34,7 @@ pub fn words(text: &str, within: Range<usize>) -> Vec<StatementWord> {
 /// Normalizes a text: no Markdown marks, lower case, single spaces, no punctuation at the ends. Equal results
 /// mean the same sentence.
 pub fn normal(text: &str) -> String {
-    unmarked(text).chars().flat_map(char::to_lowercase).collect()
+    unmarked(text).to_lowercase()
 }
 
 /// Normalizes a text like [`normal`], but keeps capital letters. Equal results mean the same words.
@@ -48,23 +48,26 @@ pub fn unmarked(text: &str) -> String {
         if !out.is_empty() {
             out.push(' ');
         }
-        out.extend(word.chars().filter(|c| !matches!(c, '*' | '`')));
+        word.split(['*', '`']).for_each(|part| out.push_str(part));
     }
     let quote = |c: char| matches!(c, '.' | '!' | ';' | ':' | ',' | '"' | '“' | '”' | ' ');
     out.trim_matches(quote).to_owned()
 }
 
-/// Words that are ignored when statements are compared.
+/// Words that are ignored when statements are compared, in order.
 const FILLERS: [&str; 34] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "is",
     "it", "its", "my", "of", "on", "or", "our", "that", "the", "their", "this", "to", "user",
-    "users", "was", "we", "wants", "with", "you",
+    "users", "wants", "was", "we", "with", "you",
 ];
 
 /// Returns the content words of a text, with plurals turned into singulars.
 pub fn content(text: &str) -> BTreeSet<String> {
     let words = words(text, 0..text.len()).into_iter().map(|word| word.lower);
-    words.filter(|word| !FILLERS.contains(&word.as_str())).map(|word| singular(&word)).collect()
+    words
+        .filter(|word| FILLERS.binary_search(&word.as_str()).is_err())
+        .map(|word| singular(&word))
+        .collect()
 }
 
 /// Removes the `s` of a plural from a word in lower case.
@@ -92,18 +95,18 @@ pub fn denies(text: &str) -> bool {
 /// Returns the words that distinguish two things of one kind: numbers, names with capitals, and words with marks
 /// inside. The capital of a sentence's first word does not count.
 pub fn names(text: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut found = Vec::new();
     let mut first = true;
     for word in text.split_whitespace() {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
         let capital = bare.chars().skip(usize::from(first)).any(char::is_uppercase);
         let marked = bare.contains(['_', '/', '.', ':', '@']) || word.contains('`');
         if capital || marked || bare.chars().any(|c| c.is_ascii_digit()) {
-            found.insert(bare.to_lowercase());
+            found.push(bare.to_lowercase());
         }
         first = word.ends_with(['.', '!', '?', ':']) || (first && bare.is_empty());
     }
-    found
+    found.into_iter().collect()
 }
 
 /// Returns the share of all words that both sets contain: 1 if the sets are equal, 0 if they have no word in common.
@@ -129,6 +132,11 @@ mod tests {
         assert_eq!(normal("> Use npm here"), normal("* use npm *here*!"));
         assert_ne!(normal("Use npm here"), normal("Use pnpm here"));
         assert_eq!(normal("Is it?"), "is it?");
+    }
+
+    #[test]
+    fn the_fillers_are_in_order() {
+        assert!(FILLERS.is_sorted());
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub enum LineMode {
 /// Shows control characters as symbols (`␛`) and other invisible characters as `\u{202e}`. Escaping twice changes
 /// nothing.
 pub(crate) fn visible(text: &str, lines: LineMode) -> Cow<'_, str> {
-    if !text.chars().any(|c| replaced(c, lines)) {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.chars().any(|c| replaced(c, lines)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);

@@ -172,13 +172,19 @@ impl From<String> for StyledText {
 /// Breaks a line between words into lines of at most `width` columns.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let mut used = 0;
     for word in text.split_whitespace() {
-        match lines.last_mut().filter(|line| columns(line) + 1 + columns(word) <= width) {
+        let more = columns(word);
+        match lines.last_mut().filter(|_| used + 1 + more <= width) {
             Some(line) => {
                 line.push(' ');
                 line.push_str(word);
+                used += 1 + more;
             }
-            None => lines.push(word.to_owned()),
+            None => {
+                lines.push(word.to_owned());
+                used = more;
+            }
         }
     }
     lines

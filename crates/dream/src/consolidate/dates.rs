@@ -3,6 +3,8 @@
 //! The date is added in brackets, so nothing is lost if a sentence is misread. If the words could mean two days, the
 //! day on which they were said is added instead.
 
+use std::sync::LazyLock;
+
 use bethink_days::{on_weekday, relative_date};
 use bethink_memdir::header::HeaderChange;
 use bethink_statement::{StatementWord, words};
@@ -10,7 +12,7 @@ use jiff::civil::Date;
 
 use super::timeline::{timeline, whole_day};
 use crate::bench::{DreamBench, TopicState, with_header};
-use crate::text::is_code;
+use crate::text::{WordList, is_code, word_set};
 
 pub(super) fn add_dates(bench: &mut DreamBench) {
     for name in bench.names() {
@@ -77,13 +79,17 @@ fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Words that occur in rules. Rules mean no particular day: "always check yesterday's log".
-const HABIT: &str = "always never every each usually often daily weekly monthly whenever when if default defaults jeden \
-    immer siempre toujours";
+static HABIT: WordList = LazyLock::new(|| {
+    word_set(
+        "always never every each usually often daily weekly monthly whenever when if default defaults jeden \
+    immer siempre toujours",
+    )
+});
 
 /// Returns the positions of missing dates, and the dates.
 fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize, String)> {
     let words: Vec<StatementWord> = words(text, line.clone());
-    if words.iter().any(|word| HABIT.split(' ').any(|habit| habit == word.lower))
+    if words.iter().any(|word| HABIT.contains(word.lower.as_str()))
         || text[line.clone()].contains('?')
     {
         return Vec::new();

@@ -3,7 +3,11 @@
 //! A wrong "superseded" hides a true statement, so only simple sentences are claims: without conditions or exceptions,
 //! and with at most one negation. A sentence that two rules could read differently is not a claim.
 
+use std::sync::LazyLock;
+
 use bethink_statement::{NEGATIONS, is_number, singular};
+
+use crate::text::{WordList, word_set};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -21,32 +25,47 @@ struct Replacement {
     whole: bool,
 }
 
-const FILLERS: &str = "a an the we i you our my user please always now currently that do does longer anymore \
-    again will should must team it they";
+static FILLERS: WordList = LazyLock::new(|| {
+    word_set(
+        "a an the we i you our my user please always now currently that do does longer anymore \
+    again will should must team it they",
+    )
+});
 /// A sentence with one of these words has a condition, an exception or an addition: its opposite may be true as well.
-const CONDITIONS: &str = "if unless when whenever except but only until while where or also too both another \
-    sometimes usually mostly maybe without either besides";
+static CONDITIONS: WordList = LazyLock::new(|| {
+    word_set(
+        "if unless when whenever except but only until while where or also too both another \
+    sometimes usually mostly maybe without either besides",
+    )
+});
 /// After one of these words, a number is the claimed value, not the subject.
-const STATES: &str =
-    "is are = listen run use expire start end take has have set cost keep last allow equal";
+static STATES: WordList = LazyLock::new(|| {
+    word_set(
+        "is are = listen run use expire start end take has have set cost keep last allow equal",
+    )
+});
 /// Words before a number that identifies a thing: a different number means a different thing, not a new value.
-const COUNTED: &str = "plan step phase issue ticket pr iteration iter test case error exit status http line \
-    page section rule level figure part chapter milestone #";
+static COUNTED: WordList = LazyLock::new(|| {
+    word_set(
+        "plan step phase issue ticket pr iteration iter test case error exit status http line \
+    page section rule level figure part chapter milestone #",
+    )
+});
 /// Attributes that can have only one value at a time.
-const ONE_AT_A_TIME: &str = "owner lead maintainer manager deadline port version limit timeout branch database \
-    host url address timezone editor shell formatter linter default domain region";
+static ONE_AT_A_TIME: WordList = LazyLock::new(|| {
+    word_set(
+        "owner lead maintainer manager deadline port version limit timeout branch database \
+    host url address timezone editor shell formatter linter default domain region",
+    )
+});
 const USES: [&str; 4] = ["use", "prefer", "run", "like"];
-
-fn is_in(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
-}
 
 impl Claim {
     /// Parses a sentence; `None` if it is not simple enough.
     pub(super) fn read(sentence: &str) -> Option<Self> {
         let all: Vec<String> = sentence.split_whitespace().filter_map(token).collect();
         let question = sentence.trim_end().ends_with('?');
-        if question || all.len() > 25 || all.iter().any(|word| is_in(CONDITIONS, word)) {
+        if question || all.len() > 25 || all.iter().any(|word| CONDITIONS.contains(word.as_str())) {
             return None;
         }
         let replaced = replaced(&all);
@@ -54,7 +73,9 @@ impl Claim {
         if negations > 1 {
             return None;
         }
-        let plain = |word: &&String| !is_in(FILLERS, word) && !NEGATIONS.contains(&word.as_str());
+        let plain = |word: &&String| {
+            !FILLERS.contains(word.as_str()) && !NEGATIONS.contains(&word.as_str())
+        };
         let words: Vec<String> = all.iter().filter(plain).cloned().collect();
         (words.len() >= 2).then_some(Self { words, negated: negations == 1, replaced })
     }
@@ -95,14 +116,14 @@ impl Claim {
         {
             return false;
         }
-        let verb = self.words.iter().position(|word| is_in(STATES, word));
+        let verb = self.words.iter().position(|word| STATES.contains(word.as_str()));
         let Some(verb) = verb else { return false };
         let mut differ = 0;
         for (at, (new, old)) in self.words.iter().zip(&older.words).enumerate() {
             if new == old {
                 continue;
             }
-            let counted = at > 0 && is_in(COUNTED, &self.words[at - 1]);
+            let counted = at > 0 && COUNTED.contains(self.words[at - 1].as_str());
             if at <= verb || counted || !is_number(new) || !is_number(old) {
                 return false;
             }
@@ -140,7 +161,7 @@ impl Claim {
     fn one_at_a_time(&self) -> Option<(&[String], &[String])> {
         let at = self.words.iter().position(|word| matches!(word.as_str(), "is" | "="))?;
         let (subject, value) = (&self.words[..at], &self.words[at + 1..]);
-        let known = is_in(ONE_AT_A_TIME, subject.last()?);
+        let known = ONE_AT_A_TIME.contains(subject.last()?.as_str());
         (known && (1..=4).contains(&value.len())).then_some((subject, value))
     }
 
@@ -159,7 +180,7 @@ fn token(word: &str) -> Option<String> {
     Some(match bare.as_str() {
         "" => return None,
         "using" => "use".to_owned(),
-        _ if is_in(FILLERS, &bare) || is_in(CONDITIONS, &bare) => bare,
+        _ if FILLERS.contains(bare.as_str()) || CONDITIONS.contains(bare.as_str()) => bare,
         _ if NEGATIONS.contains(&bare.as_str()) => bare,
         _ => singular(&bare),
     })
@@ -191,7 +212,8 @@ fn replaced(all: &[String]) -> Option<Replacement> {
 /// the change only applies to a part of the work.
 fn change(old: &[String], before: usize, after: usize) -> Option<Replacement> {
     const FEW: usize = 3;
-    let old: Vec<String> = old.iter().filter(|word| !is_in(FILLERS, word)).cloned().collect();
+    let old: Vec<String> =
+        old.iter().filter(|word| !FILLERS.contains(word.as_str())).cloned().collect();
     (1..=3).contains(&old.len()).then_some(Replacement { old, whole: before <= FEW && after < FEW })
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use bethink_statement::{content, likeness, names, normal};
+use bethink_statement::{content, likeness, names};
 use jiff::civil::Date;
 
 use crate::bench::{TopicState, day};
 use crate::limits::SAME_WORDS;
-use crate::text::{blocks, sentences};
+use crate::text::{ProseSentence, blocks, sentences};
 
 /// Beginning of a line that names the source of merged text. If the line ends with a colon, the added text follows;
 /// otherwise no text was added.
@@ -40,9 +40,10 @@ pub(crate) fn is_ours(sentence: &str) -> bool {
 }
 
 /// Returns the sentences of a body without those that the daemon added.
-pub(crate) fn own_sentences(body: &str) -> Vec<&str> {
-    let all = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
-    all.filter(|text| !is_ours(text)).collect()
+pub(crate) fn own_sentences(body: &str) -> Vec<ProseSentence> {
+    let mut all = sentences(body);
+    all.retain(|sentence| !is_ours(&body[sentence.range.clone()]));
+    all
 }
 
 /// The sentences, words and names in a topic's text, without sentences that the daemon added.
@@ -55,10 +56,16 @@ pub(crate) struct TextContent {
 impl TextContent {
     /// Collects the content. `description` contributes its words and names, but is not a sentence.
     pub(crate) fn of(description: &str, body: &str) -> Self {
-        let own_sentences = own_sentences(body);
-        let all = format!("{description}.\n\n{}", own_sentences.join("\n"));
-        let said = own_sentences.into_iter().map(normal).collect();
+        let own = own_sentences(body);
+        let texts: Vec<&str> = own.iter().map(|sentence| &body[sentence.range.clone()]).collect();
+        let all = format!("{description}.\n\n{}", texts.join("\n"));
+        let said = own.into_iter().map(|sentence| sentence.normal).collect();
         Self { said, words: content(&all), names: names(&all) }
+    }
+
+    /// Whether this topic says what the other text says.
+    pub(crate) fn says(&self, text: &Self) -> bool {
+        text.said.is_subset(&self.said) || self.resembles(text) && self.names == text.names
     }
 
     pub(crate) fn resembles(&self, other: &Self) -> bool {
@@ -115,7 +122,8 @@ mod tests {
             );
             let own = own_sentences(&body);
             assert_eq!(own.len(), 2, "{own:?}");
-            assert!(own[0].contains("npm") && own[1].contains("pnpm"), "{own:?}");
+            let of = |at: usize| &own[at].normal;
+            assert!(of(0).contains("npm") && of(1).contains("pnpm"), "{own:?}");
         }
     }
 }

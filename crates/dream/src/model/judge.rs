@@ -172,7 +172,9 @@ fn merged(
 
 /// Returns the sentences of a topic for which `holds` returns false. Sentences that the daemon added do not count.
 fn lost(page: &TopicState, holds: impl Fn(&str) -> bool) -> Vec<String> {
-    own_sentences(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
+    let own = own_sentences(page.body()).into_iter();
+    let texts = own.map(|sentence| &page.body()[sentence.range]);
+    texts.filter(|text| !holds(text)).map(str::to_owned).collect()
 }
 
 /// All topics after the edits.

@@ -20,8 +20,8 @@ pub fn memory_request(plain: &str, opens: bool) -> Option<MemoryRequestKind> {
         return Some(MemoryRequestKind::Forget);
     }
     let is_recollection =
-        wishes.recollection.match_any(plain) && !wishes.statement.match_any(plain);
-    if !wishes.remember.match_any(plain) || is_recollection {
+        || wishes.recollection.match_any(plain) && !wishes.statement.match_any(plain);
+    if !wishes.remember.match_any(plain) || is_recollection() {
         return None;
     }
     match (wishes.alone.match_any(plain), opens) {

@@ -280,6 +280,7 @@ fn is_code_name(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parsed;
     use super::*;
 
     fn said(texts: &[&str]) -> Vec<RecordedStatement> {
@@ -288,7 +289,7 @@ mod tests {
     }
 
     fn all_found(said: &[RecordedStatement]) -> Vec<FoundCandidate> {
-        found_in(said.iter().map(ParsedStatement::of).collect())
+        found_in(parsed::statements(said))
     }
 
     fn found(texts: &[&str]) -> Vec<(&'static str, String)> {

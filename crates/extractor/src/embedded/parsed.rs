@@ -23,9 +23,13 @@ pub struct ParsedSentence<'a> {
     pub plain: String,
 }
 
+pub fn statements(said: &[RecordedStatement]) -> Vec<ParsedStatement<'_>> {
+    said.iter().map(ParsedStatement::of).collect()
+}
+
 impl<'a> ParsedStatement<'a> {
     /// Parses a statement by the user. A handover and a single word have no sentences.
-    pub fn of(said: &'a RecordedStatement) -> Self {
+    fn of(said: &'a RecordedStatement) -> Self {
         let is_read = said.kind != SaidKind::Handover && !is_one_word(&said.text);
         let sentences = if is_read { parsed(&said.text) } else { Vec::new() };
         Self { said, sentences }

@@ -15,8 +15,10 @@ use serde::Deserialize;
 /// thread is too much for a hundred patterns, and below some 100 KiB the largest ones use a slower engine.
 const CACHE_BYTES: usize = 256 << 10;
 
-/// Minimum size of a word to search for, in bytes; shorter ones are in almost every sentence.
-const MIN_WORD_BYTES: usize = 2;
+/// Whether it is worth searching for a word: single letters and spaces are in almost every sentence.
+fn is_worth_it(word: &str) -> bool {
+    word.len() > 1 || word.bytes().all(|byte| byte.is_ascii_punctuation())
+}
 
 /// A list of patterns.
 #[derive(Debug, Default, Deserialize)]
@@ -69,7 +71,7 @@ impl Needs {
     fn of(hir: &Hir, words: &mut Vec<String>) -> Self {
         match hir.kind() {
             HirKind::Literal(Literal(bytes)) => match std::str::from_utf8(bytes) {
-                Ok(word) if word.len() >= MIN_WORD_BYTES => {
+                Ok(word) if is_worth_it(word) => {
                     let known = words.iter().position(|known| known == word);
                     Self::Word(known.unwrap_or_else(|| {
                         words.push(word.to_owned());

@@ -25,7 +25,7 @@ fn masked(sentence: &str) -> String {
     // Opening marks that nothing closes in the rest of the sentence.
     let mut unclosed: Vec<char> = Vec::new();
     while let Some(c) = rest.chars().next() {
-        if let Some(length) = link(rest) {
+        if let Some(length) = (c == 'h').then(|| link(rest)).flatten() {
             out.push(LINK);
             rest = rest.get(length..).unwrap_or_default();
             continue;
@@ -52,6 +52,7 @@ fn masked(sentence: &str) -> String {
         }
         match c {
             '’' | '‘' | '´' => out.push('\''),
+            c if c.is_ascii() => out.push(c.to_ascii_lowercase()),
             c => out.extend(c.to_lowercase()),
         }
         rest = inner;

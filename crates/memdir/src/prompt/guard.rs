@@ -43,7 +43,9 @@ fn defused(text: &str) -> Cow<'_, str> {
 fn is_ours(rest: &str) -> bool {
     let name =
         rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '／' | '\\'));
+    let reads = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
     TAGS.iter().any(|tag| {
-        name.get(..tag.len()).is_some_and(|start| start.replace('_', "-").eq_ignore_ascii_case(tag))
+        name.len() >= tag.len()
+            && name.bytes().map(reads).zip(tag.bytes()).all(|(one, other)| one == other)
     })
 }

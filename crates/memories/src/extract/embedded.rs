@@ -2,7 +2,7 @@
 
 use bethink_extractor::embedded::candidates::found_in;
 use bethink_extractor::embedded::teach::taught_by;
-use bethink_extractor::embedded::{Extraction, ExtractionInput, extract};
+use bethink_extractor::embedded::{Extraction, ExtractionInput, extract, parsed};
 use bethink_facts::RecordedStatement;
 use bethink_service::{Result, at_low_priority};
 use bethink_store::PlannedWrite;
@@ -20,11 +20,12 @@ impl MemoryService {
         said: Vec<RecordedStatement>,
     ) -> Result<Extraction> {
         let (said, is_idle) = at_low_priority(move || {
-            let found = taught_by(&said);
+            let statements = parsed::statements(&said);
+            let found = taught_by(&statements);
             let is_idle = found.taught.is_empty()
                 && found.forget.is_empty()
                 && found.declined.is_empty()
-                && found_in(&said).is_empty();
+                && found_in(statements).is_empty();
             (said, is_idle)
         })
         .await?;

@@ -38,16 +38,24 @@ fn name() -> Name {
     Name::suggest("a topic")
 }
 
+/// Minimum size of a message without its text, in bytes: `{"role":"user","content":""}`.
+const MESSAGE_BYTES: usize = 28;
+
 pub(super) fn extraction(text: &str) {
-    let said = [RecordedStatement::new(Seq(1), text)];
+    let said = super::sessions::said(text);
     let input = ExtractionInput { said: &said, known: &[], refused: &[], session: "s" };
     let _ = extract(&input);
 }
 
-/// Each line is a statement of its own.
+/// Each line is a message of its own, as long as all of them are no larger than the text.
 pub(super) fn statements(text: &str) {
+    let mut bytes = 0;
+    let lines = text.lines().take_while(|line| {
+        bytes += MESSAGE_BYTES + line.len();
+        bytes <= text.len()
+    });
     let said: Vec<RecordedStatement> =
-        (1..).zip(text.lines()).map(|(seq, line)| RecordedStatement::new(Seq(seq), line)).collect();
+        (1..).zip(lines).map(|(seq, line)| RecordedStatement::new(Seq(seq), line)).collect();
     let input = ExtractionInput { said: &said, known: &[], refused: &[], session: "s" };
     let _ = extract(&input);
 }
@@ -125,11 +133,22 @@ pub(super) fn edited_index(text: &str) {
     let name = name();
     let _ = index::add(text, &name, "a", "b");
     let _ = index::remove(text, &name);
+}
+
+pub(super) fn followed_index(text: &str) {
+    let name = name();
     let line = |description| TopicLine { name: &name, title: "a", description };
     let _ = index::follow(text, &[LineChange { old: line(text), new: line("b") }]);
     let _ = index::differing(text, &[line(text)]);
-    let _ = rejections::add(text, "2026-11-23", text, Some(text));
+}
+
+pub(super) fn rebuilt_index(text: &str) {
+    let name = name();
     let _ = index::rebuild(text, &[TopicLine { name: &name, title: "a", description: "b" }]);
+}
+
+pub(super) fn rejected(text: &str) {
+    let _ = rejections::add(text, "2026-11-23", text, Some(text));
 }
 
 pub(super) fn indexes(text: &str) {
@@ -218,26 +237,24 @@ pub(super) fn edited_notes(text: &str) {
 
 /// A project whose `CLAUDE.md` is the text, and a rule with the text as its pattern.
 struct OneFile<'a> {
-    text: &'a str,
+    path: &'a str,
+    text: String,
 }
 
 impl Disk for OneFile<'_> {
     fn look(&self, path: &Path) -> io::Result<FileLook> {
-        let node = match path.extension() {
-            Some(_) if path.ends_with("CLAUDE.md") || path.ends_with("rule.md") => FileType::File,
-            None if path.components().count() < 5 => FileType::Directory,
-            _ => return Err(io::ErrorKind::NotFound.into()),
+        let is_above = Path::new(self.path).starts_with(path);
+        let node = match path == Path::new(self.path) {
+            true => FileType::File,
+            false if is_above => FileType::Directory,
+            false => return Err(io::ErrorKind::NotFound.into()),
         };
         let bytes = self.text.len() as u64;
         Ok(FileLook { real: path.to_path_buf(), node, bytes })
     }
 
-    fn read(&self, real: &Path, _most: u64) -> io::Result<Vec<u8>> {
-        let text = match real.ends_with("rule.md") {
-            true => format!("---\npaths: {}\n---\n{}", self.text, self.text),
-            false => self.text.to_owned(),
-        };
-        Ok(text.into_bytes())
+    fn read(&self, _real: &Path, _most: u64) -> io::Result<Vec<u8>> {
+        Ok(self.text.clone().into_bytes())
     }
 
     fn list(&self, _dir: &Path, _most: usize) -> io::Result<Vec<String>> {
@@ -246,6 +263,15 @@ impl Disk for OneFile<'_> {
 }
 
 pub(super) fn instructions(text: &str) {
+    load_file(&OneFile { path: "/p/CLAUDE.md", text: text.to_owned() });
+}
+
+pub(super) fn rule_patterns(text: &str) {
+    let text = format!("---\npaths: {text}\n---\nAlways use tabs.\n");
+    load_file(&OneFile { path: "/p/.claude/rules/rule.md", text });
+}
+
+fn load_file(file: &OneFile<'_>) {
     let root = PathBuf::from("/p");
     let places = InstructionPlaces {
         managed: "/etc/none".into(),
@@ -257,6 +283,6 @@ pub(super) fn instructions(text: &str) {
     let touched = [PathBuf::from("/p/src/lib.rs")];
     let approved = BTreeSet::new();
     let request = InstructionRequest { places: &places, touched: &touched, approved: &approved };
-    let found = load(&OneFile { text }, request);
+    let found = load(file, request);
     let _ = render::part(&found.chain);
 }

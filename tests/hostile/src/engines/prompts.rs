@@ -18,6 +18,8 @@ use bethink_tokens::{json_tokens, text_tokens};
 const EVENT_BYTES: usize = 4 << 20;
 /// Size of the pieces in which a stream arrives, in bytes.
 const PIECE_BYTES: usize = 1_000;
+/// Size of a question about a text, in bytes; [`questions`] reads longer ones.
+const QUESTION_BYTES: usize = 4_000;
 /// Maximum length of a snippet, in characters, as in an answer to a search.
 const SNIPPET_CHARS: usize = 320;
 
@@ -64,10 +66,18 @@ pub(super) fn questions(text: &str) {
 }
 
 pub(super) fn snippets(text: &str) {
-    let terms = query_terms(text);
-    let _ = snippet(text, &terms, SNIPPET_CHARS);
+    let _ = snippet(text, &terms(text), SNIPPET_CHARS);
+}
+
+pub(super) fn marks(text: &str) {
+    let terms = terms(text);
     let _ = highlights(text, &terms);
     let _ = phrase::together(text, &terms);
+}
+
+/// The terms of a question. A question is short.
+fn terms(text: &str) -> Vec<String> {
+    query_terms(&text[..text.floor_char_boundary(QUESTION_BYTES)])
 }
 
 pub(super) fn secrets(text: &str) {

@@ -6,7 +6,7 @@ use bethink_agent_transcript::{TranscriptAgent, TranscriptContext, TranscriptRea
 use bethink_compactor::ladder::SummaryRequest;
 use bethink_compactor::{EmbeddedSummarizer, SpanRequest, Summarizer, write_span};
 use bethink_context::{Decisions, Hints, History, HistoryEntry, ViewOptions};
-use bethink_facts::{Facts, readable, without_middle};
+use bethink_facts::{Facts, RecordedStatement, readable, without_middle};
 use bethink_hook_events::{Delivery, HookInput};
 use bethink_prefix_match::LikenessReader;
 use bethink_recall::{fields, marks};
@@ -55,6 +55,14 @@ fn facts_of(text: &str) -> Facts {
     let mut facts = Facts::default();
     conversation(text).iter().for_each(|message| facts.observe(message));
     facts
+}
+
+/// What a user says in one message.
+pub(super) fn said(text: &str) -> Vec<RecordedStatement> {
+    let mut facts = Facts::default();
+    let raw = format!(r#"{{"role":"user","content":{}}}"#, encode_string(text));
+    message(1, raw).iter().for_each(|message| facts.observe(message));
+    facts.user
 }
 
 pub(super) fn facts(text: &str) {
@@ -158,21 +166,48 @@ pub(super) fn session_file(text: &str) {
     let _ = bethink_session_file::lines(Bytes::from(line));
 }
 
-pub(super) fn agent_transcripts(text: &str) {
+/// Lines that are no records, and a record with the text, in each place where an agent puts text.
+fn transcript(agent: TranscriptAgent, text: &str) {
     let content = encode_string(text);
     let parts = format!("[{{\"type\":\"input_text\",\"text\":{content}}}]");
     let record = format!(
         "{{\"type\":\"response_item\",\"payload\":{{\"type\":\"message\",\"role\":\"user\",\"content\":{parts}}},\
          \"message\":{{\"role\":\"user\",\"content\":{content},\"parts\":{parts}}}}}\n"
     );
-    for agent in TranscriptAgent::ALL {
-        for input in [text, &record] {
-            let context = TranscriptContext::default();
-            let Some(mut reader) = TranscriptReader::new(agent, context) else { continue };
-            reader.feed(input.as_bytes(), |_, _| {});
-            drop(reader.finish());
-        }
+    for input in [text, &record] {
+        let context = TranscriptContext::default();
+        let Some(mut reader) = TranscriptReader::new(agent, context) else { continue };
+        reader.feed(input.as_bytes(), |_, _| {});
+        drop(reader.finish());
     }
+}
+
+pub(super) fn codex(text: &str) {
+    transcript(TranscriptAgent::Codex, text);
+}
+
+pub(super) fn gemini(text: &str) {
+    transcript(TranscriptAgent::Gemini, text);
+}
+
+pub(super) fn qwen(text: &str) {
+    transcript(TranscriptAgent::Qwen, text);
+}
+
+pub(super) fn opencode(text: &str) {
+    transcript(TranscriptAgent::Opencode, text);
+}
+
+pub(super) fn pi(text: &str) {
+    transcript(TranscriptAgent::Pi, text);
+}
+
+pub(super) fn cline(text: &str) {
+    transcript(TranscriptAgent::Cline, text);
+}
+
+pub(super) fn continue_dev(text: &str) {
+    transcript(TranscriptAgent::Continue, text);
 }
 
 pub(super) fn hooks(text: &str) {

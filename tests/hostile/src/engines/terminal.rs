@@ -33,6 +33,9 @@ pub(super) fn escapes(text: &str) {
 
 pub(super) fn lines(text: &str) {
     let _ = StyledText::new().put(Tone::Plain, text).wrapped(COLUMNS, 2);
+}
+
+pub(super) fn paragraphs(text: &str) {
     let _ = bethink_terminal::wrapped(text, COLUMNS);
     let _ = bethink_terminal::paragraphs(text, COLUMNS);
     let _ = bethink_terminal::hanging(&StyledText::new(), Tone::Plain, text, COLUMNS);

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use bethink_api::MemoryKind;
 use bethink_extractor::embedded::teach::{TaughtSentence, taught_by};
-use bethink_extractor::embedded::{Extraction, ExtractionInput, FoundCandidate, draft, extract};
+use bethink_extractor::embedded::{
+    Extraction, ExtractionInput, FoundCandidate, draft, extract, parsed,
+};
 use bethink_facts::{Facts, RecordedStatement};
 use bethink_session_file::{LineKind, SessionFileReader, Thread};
 use bethink_terminal::words::plural;
@@ -114,7 +116,7 @@ fn statements<'a>(
     read: &'a ReadTranscript,
     found: &'a Extraction,
 ) -> Vec<FoundStatement<'a>> {
-    let taught = taught_by(&read.said).taught;
+    let taught = taught_by(&parsed::statements(&read.said)).taught;
     let is_written = |taught: &&TaughtSentence<'_>| {
         found.writes.iter().any(|w| w.seq == taught.seq && w.sentence == taught.sentence)
     };

@@ -206,7 +206,7 @@ fn begins_copied(body: &str) -> Option<Copied<'_>> {
         return Some(Copied::Fence(mark, length));
     }
     // A fence after other words, which are left out, too.
-    if body.matches("```").count() % 2 == 1 {
+    if body.contains('`') && body.matches("```").count() % 2 == 1 {
         return Some(Copied::Fence('`', FENCE_BYTES));
     }
     if DIFF_BEGINNINGS.iter().any(|start| body.starts_with(start)) {
@@ -219,7 +219,7 @@ fn begins_copied(body: &str) -> Option<Copied<'_>> {
             return Some(if rest.contains(end) { Copied::Output } else { Copied::Comment(end) });
         }
     }
-    let (_, word) = body.split_once("<<")?;
+    let (_, word) = body.find('<').and_then(|at| body[at..].split_once("<<"))?;
     let word =
         word.trim_start_matches(['-', '~']).split_whitespace().next()?.trim_matches(['\'', '"']);
     let is_word = word.starts_with(|c: char| c.is_ascii_uppercase())
