@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use bethink_memdir::header::{self, HeaderChange};
 use bethink_memdir::{DirectoryFile, Header, Name, Scope};
 use bethink_transcript::UnixMicros;
 use jiff::civil::Date;
 
+use crate::consolidate::TextContent;
 use crate::directory::{DreamDirectory, DreamTopic};
 use crate::limits::QUOTED_CHARS;
 use crate::plan::{DreamDropped, DreamNote, DreamPlan, DreamStep, Phase, PlannedChange};
@@ -40,6 +42,7 @@ pub(crate) struct TopicState {
     untouched: bool,
     /// Whether a person restored this topic. Then it is neither changed nor removed.
     pub(crate) put_back: bool,
+    content: OnceLock<Arc<TextContent>>,
 }
 
 impl TopicState {
@@ -47,11 +50,17 @@ impl TopicState {
         let topic = header::read(&text);
         let body = text.len() - topic.body.len()..text.len();
         let (header, header_range) = (topic.header, topic.header_range);
-        Self { header, header_range, body, text, modified, untouched, put_back }
+        let content = OnceLock::new();
+        Self { header, header_range, body, text, modified, untouched, put_back, content }
     }
 
     pub(crate) fn body(&self) -> &str {
         &self.text[self.body.clone()]
+    }
+
+    /// Returns what the body says. It is read once.
+    pub(crate) fn content(&self) -> Arc<TextContent> {
+        Arc::clone(self.content.get_or_init(|| Arc::new(TextContent::of(self.body()))))
     }
 
     /// Returns whether this daemon wrote the topic and nobody has changed it since, so that a dream may rewrite it.

@@ -1,12 +1,13 @@
 //! The second phase: adds topics that were learned from sessions and do not exist yet.
 
+use std::sync::Arc;
+
 use bethink_memdir::{Name, header};
 
-use crate::bench::DreamBench;
+use crate::bench::{DreamBench, TopicState};
 use crate::consolidate::TextContent;
 use crate::directory::TaughtTopic;
 use crate::plan::Phase;
-use crate::text::said;
 
 /// Numbers that are appended to a topic's name to make it unique are lower than this.
 const MOST_OF_A_NAME: usize = 100;
@@ -16,12 +17,11 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
     if taught.is_empty() {
         return;
     }
-    let mut known: Vec<TextContent> =
-        bench.pages().values().map(|page| TextContent::of("", page.body())).collect();
+    let mut known: Vec<Arc<TextContent>> =
+        bench.pages().values().map(TopicState::content).collect();
     for one in taught {
-        let body = header::read(&one.text).body;
-        let content = TextContent::of("", body);
-        if said(body).is_empty() || known.iter().any(|topic| topic.says(&content)) {
+        let content = Arc::new(TextContent::of(header::read(&one.text).body));
+        if content.said.is_empty() || known.iter().any(|topic| topic.says(&content)) {
             continue;
         }
         let Some(name) = free(bench, &one.name) else { continue };

@@ -2,6 +2,7 @@
 //! other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use bethink_memdir::header::{HeaderChange, MemoryRecall};
 use bethink_memdir::{Name, Source};
@@ -50,7 +51,7 @@ struct Leaf {
     recall: Option<MemoryRecall>,
     learned: Option<Date>,
     bytes: usize,
-    content: TextContent,
+    content: Arc<TextContent>,
 }
 
 impl Leaf {
@@ -62,7 +63,7 @@ impl Leaf {
             recall: page.header.recall,
             learned: page.learned(),
             bytes: page.text.len(),
-            content: TextContent::of(description, page.body()),
+            content: page.content().with_description(description),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bethink_statement::{content, likeness, names};
 use jiff::civil::Date;
@@ -47,6 +48,7 @@ pub(crate) fn own_sentences(body: &str) -> Vec<ProseSentence> {
 }
 
 /// The sentences, words and names in a topic's text, without sentences that the daemon added.
+#[derive(Clone, Debug)]
 pub(crate) struct TextContent {
     pub(crate) said: BTreeSet<String>,
     pub(crate) words: BTreeSet<String>,
@@ -54,13 +56,23 @@ pub(crate) struct TextContent {
 }
 
 impl TextContent {
-    /// Collects the content. `description` contributes its words and names, but is not a sentence.
-    pub(crate) fn of(description: &str, body: &str) -> Self {
+    pub(crate) fn of(body: &str) -> Self {
         let own = own_sentences(body);
         let texts: Vec<&str> = own.iter().map(|sentence| &body[sentence.range.clone()]).collect();
-        let all = format!("{description}.\n\n{}", texts.join("\n"));
+        let all = texts.join("\n");
         let said = own.into_iter().map(|sentence| sentence.normal).collect();
         Self { said, words: content(&all), names: names(&all) }
+    }
+
+    /// Adds the words and names of a topic's description, which is not a sentence of the topic.
+    pub(crate) fn with_description(mut self: Arc<Self>, description: &str) -> Arc<Self> {
+        let (words, names) = (content(description), names(description));
+        if !words.is_subset(&self.words) || !names.is_subset(&self.names) {
+            let mine = Arc::make_mut(&mut self);
+            mine.words.extend(words);
+            mine.names.extend(names);
+        }
+        self
     }
 
     /// Whether this topic says what the other text says.
