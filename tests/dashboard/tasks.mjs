@@ -38,6 +38,7 @@ await withBrowser(async (browser) => {
     await act(page.getByRole("button", { name: "Save" }).click());
     await area.waitFor({ state: "detached" });
     await page.getByText("Fences get blue paint.").waitFor();
+    await page.getByText("The description, which lists and recall use, is still").waitFor();
     assert.match(await api("GET", file("private", "fences")), /blue paint/);
   });
 

@@ -293,6 +293,8 @@ await withBrowser(async (browser) => {
     await page.keyboard.press("2");
     await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
     await page.waitForFunction(() => document.querySelectorAll(".row").length === 2);
+    await page.keyboard.press("j");
+    assert.ok(await focusIn(page, ".row"), "j enters the list");
     await page.keyboard.press("/");
     assert.equal(await page.evaluate(() => document.activeElement.type), "search");
     await page.keyboard.press("Escape");

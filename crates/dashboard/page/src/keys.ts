@@ -37,7 +37,7 @@ export interface KeyActions {
 
 export function listen(actions: KeyActions): void {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.defaultPrevented || !event.isTrusted || event.altKey || event.ctrlKey || event.metaKey) return;
     if (document.querySelector("dialog[open]")) return;
     const typing = isTyping(event.target);
     if (event.key === "Escape") {
@@ -68,8 +68,16 @@ function act(key: string, actions: KeyActions): boolean {
   else if (key === "/") document.querySelector<HTMLElement>("main [type=search]")?.focus();
   else if (key === "r") actions.reload();
   else if (key === "t") actions.theme();
-  else return false;
+  else return "jk[]".includes(key) && enterList(key);
   return true;
+}
+
+/** Moves the focus to a list that does not have it yet. */
+function enterList(key: string): boolean {
+  const row = document.querySelector<HTMLElement>("main .item[tabindex='0'], main .item > [tabindex='0']");
+  row?.focus();
+  if ("[]".includes(key)) row?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  return row !== null;
 }
 
 function isTyping(target: EventTarget | null): boolean {

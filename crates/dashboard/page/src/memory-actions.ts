@@ -109,7 +109,7 @@ export interface Tools {
 /** The buttons of a memory, and their keys: e, m and Delete. The selection is set and enabled when the memory is known. */
 export function memoryTools({ place, etag, text, edit, changed, signal }: Tools): HTMLElement {
   const remove = async () => {
-    if (await deleteMemory(place, etag())) location.hash = link(["memories"], { project: place.project });
+    if (await deleteMemory(place, etag())) location.replace(link(["memories"], { project: place.project }));
   };
   const ask = () => moveDialog(place, text(), etag());
   const keys: Record<string, () => void> = { e: edit, m: ask, Delete: () => void remove() };
@@ -150,7 +150,7 @@ function moveDialog(from: Place, text: string, etag: string): void {
       const done = await move(from, to, text, etag);
       dialog.close();
       say(done);
-      if (!done.startsWith("Proposed")) location.hash = addressOf(to);
+      if (!done.startsWith("Proposed")) location.replace(addressOf(to));
     } catch (error) {
       fill(problem, failure(error));
     }

@@ -88,7 +88,9 @@ class OneMemory {
       signal: this.#context.signal,
       save: async (text, etag) => {
         await writeMemory({ project: this.#project, scope: this.#scope, name: this.#name }, text, etag);
-        say("Saved. The earlier version is in the history.");
+        const described = descriptionOf(text);
+        const same = described !== undefined && described === descriptionOf(this.#text);
+        say(same ? `Saved. The description, which lists and recall use, is still “${described}”.` : "Saved. The earlier version is in the history.");
       },
       closed: () => {
         this.#editor = null;
@@ -254,4 +256,8 @@ function authorWords(author: string): string {
     found: "changed outside bethink",
   };
   return words[author] ?? author;
+}
+
+function descriptionOf(text: string): string | undefined {
+  return /^description: *(.+)/m.exec(text)?.[1];
 }
