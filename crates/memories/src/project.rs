@@ -1,6 +1,6 @@
 //! Projects in use, each with its directories.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -44,6 +44,8 @@ pub struct ProjectTurns {
     /// Prevents two sessions that learn the same thing at the same time from writing it twice.
     pub(crate) extracting: AsyncMutex<()>,
     pub(crate) dreaming: AsyncMutex<()>,
+    /// The files that a person has allowed the project to load, if they are known. Every prompt needs them.
+    pub(crate) approved: AsyncMutex<Option<Arc<BTreeSet<PathBuf>>>>,
 }
 
 impl MemoryProject {

@@ -23,7 +23,7 @@ impl MemoryService {
         let dir = absolute(Path::new(project_dir), Path::new(""));
         let cwd = absolute(&dir, Path::new(cwd.as_deref().unwrap_or_default()));
         let touched: Vec<PathBuf> = touched.into_iter().map(PathBuf::from).collect();
-        let approved = self.approved(&project.key).await?;
+        let approved = self.approved(&project).await?;
         let ground = InstructionGround::of(&self.cx);
         let read = move || Ok(standing::read(ground, &dir, &cwd, &touched, approved));
         let read = blocking(read).await?;

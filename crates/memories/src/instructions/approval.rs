@@ -11,6 +11,7 @@ use bethink_instructions::{Disk, FileType, absolute};
 use bethink_service::{Result, ServiceError, blocking};
 
 use super::disk::RealDisk;
+use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 /// Maximum number of approvals per project; a person makes each of them.
@@ -18,9 +19,14 @@ const MOST_APPROVED: usize = 1_000;
 
 impl MemoryService {
     /// Returns the files that a person has allowed the project to load.
-    pub(super) async fn approved(&self, project: &str) -> Result<Arc<BTreeSet<PathBuf>>> {
-        let approved = self.cx.store().import_approvals(project.to_owned()).await?;
-        Ok(Arc::new(approved.into_iter().map(PathBuf::from).collect()))
+    pub(super) async fn approved(&self, project: &MemoryProject) -> Result<Arc<BTreeSet<PathBuf>>> {
+        let mut known = project.turns.approved.lock().await;
+        if let Some(approved) = &*known {
+            return Ok(Arc::clone(approved));
+        }
+        let approved = self.cx.store().import_approvals(project.key.clone()).await?;
+        let approved = Arc::new(approved.into_iter().map(PathBuf::from).collect());
+        Ok(Arc::clone(known.insert(approved)))
     }
 
     /// Lets a project load a file that needs approval, for example because it is outside the project or looks like a secret.
@@ -40,13 +46,15 @@ impl MemoryService {
             return Err(ServiceError::invalid("path", detail));
         }
         let real = utf8(&look.real)?;
-        let approved = self.approved(&project.key).await?;
+        let approved = self.approved(&project).await?;
         if approved.len() >= MOST_APPROVED && !approved.contains(&look.real) {
             let detail = format!(
                 "the project already has {MOST_APPROVED} approved files, which is the maximum"
             );
             return Err(ServiceError::conflict(detail).hint("revoke an approval first"));
         }
+        let mut known = project.turns.approved.lock().await;
+        *known = None;
         self.cx.store().approve_import(project.key.clone(), real.clone(), now).await?;
         Ok(api::ImportApproval { path: real, approved: true })
     }
@@ -58,6 +66,8 @@ impl MemoryService {
         let now = self.cx.now();
         let named = path.clone();
         let look = blocking(move || Ok(RealDisk::new(now).look(&named))).await?;
+        let mut known = project.turns.approved.lock().await;
+        *known = None;
         let mut gone = None;
         for path in [Some(path), look.ok().map(|look| look.real)].into_iter().flatten() {
             let key = utf8(&path)?;

@@ -87,7 +87,7 @@ impl MemoryService {
         project: &MemoryProject,
         asked: &[String],
     ) -> Result<Arc<InstructionSet>> {
-        let approved = self.approved(&project.key).await?;
+        let approved = self.approved(project).await?;
         let ground = InstructionGround::of(&self.cx);
         let dir = PathBuf::from(&loaded.session.project_dir);
         let shown = handle.feature::<Mutex<InstructionsShown>>();
