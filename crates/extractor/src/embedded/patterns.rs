@@ -178,8 +178,36 @@ impl Patterns {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Checks that each pattern compiles, and that the search for words loses no match. The texts are quotations from this
+    /// crate's tests, and random words of the patterns.
+    pub(crate) fn check_list(list: &Patterns) {
+        let quoted = include_str!("tests.rs").split('"').map(str::to_lowercase);
+        let texts = list.patterns.iter().map(|pattern| pattern.text.as_str());
+        let words: Vec<&str> = texts
+            .flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '\''))
+            .filter(|word| !word.is_empty())
+            .chain(["a", "other"])
+            .collect();
+        let mut random = 1_u64;
+        let mut next = |most: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(random >> 33).unwrap() % most
+        };
+        let sentences = (0..500).map(|_| {
+            let count = 1 + next(7);
+            (0..count).map(|_| words[next(words.len())]).collect::<Vec<_>>().join(" ")
+        });
+        let compiled = list.patterns.iter().map(|pattern| compile(&pattern.text).unwrap());
+        let compiled: Vec<Regex> = compiled.collect();
+        for plain in quoted.chain(sentences) {
+            let all = compiled.iter().enumerate().filter(|(_, pattern)| pattern.is_match(&plain));
+            let expect: Vec<usize> = all.map(|(number, _)| number).collect();
+            assert_eq!(list.matching(&plain).collect::<Vec<_>>(), expect, "{plain}");
+        }
+    }
 
     fn patterns(texts: &[&str]) -> Patterns {
         Patterns::try_from(texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>()).unwrap()

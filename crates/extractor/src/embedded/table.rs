@@ -157,6 +157,7 @@ fn read(source: &str) -> Result<Table, toml::de::Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::patterns::tests::check_list;
     use super::*;
 
     #[test]
@@ -169,5 +170,29 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), table.rules.rules.len());
+    }
+
+    #[test]
+    fn the_search_for_words_loses_no_match() {
+        let Table { gates, wishes, rules, .. } = &*TABLE;
+        let Gates { secret, reported, hedged, of_the_moment, .. } = gates;
+        let Wishes { remember, recollection, statement, alone, opens_rules, .. } = wishes;
+        let Wishes { forget, forget_task, .. } = wishes;
+        let buts = rules.rules.iter().map(|rule| &rule.but);
+        let lists = [
+            secret,
+            reported,
+            hedged,
+            of_the_moment,
+            remember,
+            recollection,
+            statement,
+            alone,
+            opens_rules,
+            forget,
+            forget_task,
+            &rules.when,
+        ];
+        lists.into_iter().chain(buts).for_each(check_list);
     }
 }

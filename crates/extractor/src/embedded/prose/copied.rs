@@ -199,6 +199,7 @@ pub(super) fn has_label(body: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::patterns::tests::check_list;
     use super::*;
 
     fn check(is: fn(&str) -> bool, lines: &[&str], expect: bool) {
@@ -211,6 +212,7 @@ mod tests {
     fn the_shapes_parse() {
         let shapes: CopiedShapes = toml::from_str(SOURCE).unwrap();
         assert_eq!(shapes.speakers.0.len(), SHAPES.speakers.0.len());
+        check_list(&shapes.quotation);
     }
 
     #[test]
