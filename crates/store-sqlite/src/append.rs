@@ -4,7 +4,7 @@
 //! Each statement is sent to the connection's thread, which costs more than inserting a row. The rows of a group are
 //! therefore sent as one JSON array, their bytes as one blob, and the whole transaction as one string. If the writer
 //! knows the length of each session, it makes no query first: the table rejects a message that is already stored, and
-//! only then does the writer query.
+//! only then does the writer query. A single message is sent as it is.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -47,6 +47,21 @@ const INSERT: &str = "
              + max(updated_at, touched.value ->> 2) - updated_at
     FROM json_each(?) AS touched
     WHERE sessions.id = unhex(touched.value ->> 0);";
+
+/// The transaction of a single message, which most appends have. It needs neither JSON nor temporary tables.
+const APPEND_ONE: &str = "
+    BEGIN IMMEDIATE;
+
+    INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
+    VALUES (?1, ?2, ?4, ?5, ?6, ?7, ?8, ?9);
+
+    UPDATE sessions
+    SET last_seq = ?2,
+        updated_at = max(updated_at, ?3),
+        seal = seal + 1000003 * (?2 - last_seq) + max(updated_at, ?3) - updated_at
+    WHERE id = ?1;
+
+    COMMIT;";
 
 /// The transactions of a group without receipts, and of a group with receipts. Fewer statements are better, because
 /// each one wakes the writer.
@@ -124,7 +139,11 @@ async fn try_append(
     plan.receipts = receipts::find(db, keys.collect()).await?;
     let outcomes = appends().map(|append| plan.append(append)).collect();
     let receipts = std::mem::take(&mut plan.new_receipts);
-    if !plan.rows.is_empty() || !receipts.is_empty() {
+    let is_one = plan.rows.len() == 1 && receipts.is_empty();
+    if is_one && let Some(row) = plan.rows.pop() {
+        let touched = plan.touched[&row.session];
+        row.bind_one(touched, std::mem::take(&mut plan.raw)).run(db).await?;
+    } else if !plan.rows.is_empty() || !receipts.is_empty() {
         let mut append = plan.bind(sql(APPEND[usize::from(!receipts.is_empty())].as_str()));
         if let Some(newest) = plan.newest_receipt {
             let forget = receipts::oldest_kept(newest);
@@ -145,7 +164,8 @@ pub(crate) struct WritePlan {
     sessions: SessionEnds,
     stored: HashMap<(SessionId, MessageId), Seq>,
     receipts: HashMap<String, StoredReceipt>,
-    rows: Vec<Value>,
+    rows: Vec<NewRow>,
+    /// The bytes of all rows.
     raw: Vec<u8>,
     /// The time of the newest write to each session.
     touched: HashMap<SessionId, UnixMicros>,
@@ -213,17 +233,17 @@ impl WritePlan {
         let (role, (start, length)) = (role.store(), join(&mut self.raw, raw));
         let facts = facts(role, i64::from(*recorded), created_at.0);
         let checksum = checksum(session, last_seq.0, id.as_str(), &[raw, &facts]);
-        self.rows.push(json!([
-            hex(session),
-            last_seq,
-            id,
+        self.rows.push(NewRow {
+            session,
+            seq: *last_seq,
+            id: id.clone(),
             role,
-            recorded,
-            created_at.0,
+            recorded: *recorded,
+            created_at: *created_at,
             checksum,
             start,
-            length
-        ]));
+            length,
+        });
         let touched = self.touched.entry(session).or_insert(at);
         *touched = at.max(*touched);
         Ok((*last_seq, true))
@@ -238,11 +258,39 @@ impl WritePlan {
         let touched =
             self.touched.iter().map(|(id, at)| json!([hex(*id), self.sessions[id], at.0]));
         let touched = Value::Array(touched.collect());
-        let rows = Value::Array(std::mem::take(&mut self.rows));
+        let rows = Value::Array(self.rows.iter().map(NewRow::json).collect());
         statement
             .bind(std::mem::take(&mut self.raw))
             .bind(rows.to_string())
             .bind(touched.to_string())
+    }
+}
+
+/// A message to insert. Its bytes are a part of the bytes of all rows.
+struct NewRow {
+    session: SessionId,
+    seq: Seq,
+    id: MessageId,
+    role: i64,
+    recorded: bool,
+    created_at: UnixMicros,
+    checksum: i64,
+    start: usize,
+    length: usize,
+}
+
+impl NewRow {
+    /// Binds the parameters of [`APPEND_ONE`].
+    fn bind_one(self, touched: UnixMicros, raw: Vec<u8>) -> Statement {
+        let one = sql(APPEND_ONE).bind(self.session).bind(self.seq).bind(touched);
+        let one = one.bind(self.id).bind(self.role).bind(self.recorded);
+        one.bind(self.created_at).bind(self.checksum).bind(raw)
+    }
+
+    fn json(&self) -> Value {
+        let Self { session, seq, id, role, recorded, created_at, checksum, start, length } = self;
+        let (session, at) = (hex(*session), created_at.0);
+        json!([session, seq, id, role, recorded, at, checksum, start, length])
     }
 }
 

@@ -5,8 +5,9 @@ use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
+use crate::seal::{SealedValue, seal_of};
 use crate::sessions;
-use crate::sql::sql;
+use crate::sql::{Column, sql};
 
 pub(crate) const READ: &str = "
     SELECT *
@@ -14,24 +15,35 @@ pub(crate) const READ: &str = "
     WHERE session = ?
     ORDER BY number";
 
+/// Changes nothing if the session does not exist.
 const INSERT: &str = "
-    INSERT INTO decisions (session, kind, data, made_after, created_at)
-    SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3
-    FROM json_each(?)
-    ORDER BY key
-    RETURNING *";
+    INSERT INTO decisions (session, kind, data, made_after, created_at, seal)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+    FROM json_each(?2)
+    WHERE EXISTS (SELECT 1 FROM sessions WHERE id = ?1)
+    ORDER BY key";
 
 pub(crate) async fn add(
     db: &mut SqliteConnection,
     id: SessionId,
     new: Vec<NewDecision>,
 ) -> StoreResult<()> {
-    sessions::must_exist(&mut *db, id).await?;
-    if new.is_empty() {
-        return Ok(());
+    let rows = Value::Array(new.into_iter().map(|new| new_row(id, &new)).collect()).to_string();
+    if sql(INSERT).bind(id).bind(rows).run(&mut *db).await? == 0 {
+        sessions::must_exist(db, id).await?;
     }
-    let rows =
-        new.into_iter().map(|new| json!([new.kind, new.data, new.made_after, new.created_at.0]));
-    let rows = Value::Array(rows.collect()).to_string();
-    sql(INSERT).bind(id).bind(rows).seal(db, "decisions").await.map(drop)
+    Ok(())
+}
+
+fn new_row(session: SessionId, new: &NewDecision) -> Value {
+    let NewDecision { kind, data, made_after, created_at } = new;
+    let text = |text: &str| SealedValue::Text(text.as_bytes().to_vec());
+    let seal = seal_of(vec![
+        ("session", SealedValue::Blob(session.store())),
+        ("kind", text(kind)),
+        ("data", text(data)),
+        ("made_after", SealedValue::Integer(made_after.store())),
+        ("created_at", SealedValue::Integer(created_at.store())),
+    ]);
+    json!([kind, data, made_after, created_at.0, seal])
 }

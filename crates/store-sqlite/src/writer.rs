@@ -19,7 +19,8 @@ use crate::options::{GROUP_BYTES, GROUP_REQUESTS, Options, QUEUE};
 use crate::readers::{self, Readers};
 use crate::sql::sql;
 
-/// Number of times to yield to callers that were just answered, so that their next requests arrive together.
+/// Number of times to yield to the callers of a group that was just answered, so that their next requests arrive
+/// together. Each yield wakes a thread of the runtime, so a single caller is not waited for.
 const PATIENCE: usize = 3;
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
@@ -123,7 +124,7 @@ async fn serve(
     let (mut ends, mut closing) = (SessionEnds::new(), Vec::new());
     loop {
         for _ in 0..PATIENCE {
-            if waiting.len() >= served {
+            if served == 1 || waiting.len() >= served {
                 break;
             }
             tokio::task::yield_now().await;
@@ -284,20 +285,27 @@ async fn work_all(
 ) -> StoreResult<Vec<StoreResult<()>>> {
     sql("BEGIN IMMEDIATE").run(&mut *db).await?;
     let mut outcomes = Vec::with_capacity(works.len());
+    // A write that is alone needs no savepoint: the transaction ends with it.
+    let is_alone = works.len() == 1;
     for work in works {
-        sql("SAVEPOINT work").run(&mut *db).await?;
-        let outcome = work(db).await;
-        if let Err(error) = &outcome {
-            if fails_all(error) {
-                return Err(error.clone());
-            }
-            sql("ROLLBACK TO work").run(&mut *db).await?;
-        }
-        sql("RELEASE work").run(&mut *db).await?;
-        outcomes.push(outcome);
+        outcomes.push(if is_alone { Ok(work(db).await?) } else { work_apart(db, work).await? });
     }
     sql("COMMIT").run(db).await?;
     Ok(outcomes)
+}
+
+/// Runs one of several writes. If it fails, only its own changes are undone.
+async fn work_apart(db: &mut SqliteConnection, work: WriteWork) -> StoreResult<StoreResult<()>> {
+    sql("SAVEPOINT work").run(&mut *db).await?;
+    let outcome = work(db).await;
+    if let Err(error) = &outcome {
+        if fails_all(error) {
+            return Err(error.clone());
+        }
+        sql("ROLLBACK TO work").run(&mut *db).await?;
+    }
+    sql("RELEASE work").run(&mut *db).await?;
+    Ok(outcome)
 }
 
 /// Ends the transaction after a failure, if one is still open.
