@@ -36,6 +36,7 @@ mod remembered;
 mod request;
 mod sent;
 mod service;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod text;
