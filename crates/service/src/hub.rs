@@ -7,9 +7,10 @@
 mod all;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use bethink_transcript::{Seq, SessionId};
+use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -23,19 +24,53 @@ const RING: usize = 256;
 /// Maximum number of sessions whose events are kept. The least recently used one without readers is dropped first.
 const TOPICS: usize = 256;
 
+/// An event in a stream. It becomes text only when a reader receives it.
 #[derive(Clone, Debug)]
 pub struct StreamEvent {
-    pub id: String,
-    /// The value of [`Event::kind`].
-    pub kind: &'static str,
-    /// JSON on one line.
-    pub data: String,
+    id: EventId,
+    event: Arc<Event>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum EventId {
+    /// In the stream of a session: the start of the daemon, the event's number, and the newest message that it is about.
+    InSession { boot: i64, number: u64, seq: Seq },
+    /// In the stream of all sessions, where each event names its session.
+    InAll { boot: i64, number: u64, session: Option<SessionId> },
 }
 
 impl StreamEvent {
-    pub fn new(id: String, event: &Event) -> Self {
-        let data = serde_json::Value::Object(event.data()).to_string();
-        Self { id, kind: event.kind(), data }
+    /// Returns an event of a session that was read from its history. It has no number.
+    pub fn of_history(seq: Seq, event: Event) -> Self {
+        Self { id: EventId::InSession { boot: 0, number: 0, seq }, event: Arc::new(event) }
+    }
+
+    pub fn id(&self) -> String {
+        match self.id {
+            EventId::InSession { boot, number, seq } => format!("{boot}-{number}-{seq}"),
+            EventId::InAll { boot, number, .. } => format!("{boot}-all-{number}"),
+        }
+    }
+
+    pub fn kind(&self) -> &'static str {
+        self.event.kind()
+    }
+
+    /// Returns JSON on one line.
+    pub fn data(&self) -> String {
+        let mut data = self.event.data();
+        if let EventId::InAll { session, .. } = self.id {
+            data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());
+        }
+        Value::Object(data).to_string()
+    }
+
+    /// Returns the newest message that the event is about, or zero.
+    pub fn seq(&self) -> Seq {
+        match self.id {
+            EventId::InSession { seq, .. } => seq,
+            EventId::InAll { .. } => Seq::ZERO,
+        }
     }
 }
 
@@ -108,17 +143,23 @@ impl EventHub {
     /// Publishes to followers of the session and of all sessions. `seq` is the newest message that the event is about,
     /// or zero.
     pub fn publish(&self, session: SessionId, seq: Seq, event: &Event) {
-        self.announce(Some(session), event);
-        self.publish_in_session(session, seq, event);
+        let event = Arc::new(event.clone());
+        self.push(session, seq, Arc::clone(&event));
+        self.push_to_all(Some(session), event);
     }
 
     /// Publishes only to followers of the session. Meant for an event about several sessions, which the caller
     /// announces once.
     pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
+        self.push(session, seq, Arc::new(event.clone()));
+    }
+
+    fn push(&self, session: SessionId, seq: Seq, event: Arc<Event>) {
+        let boot = self.boot;
         let mut topics = locked(&self.topics);
         topic(&mut topics, session)
             .ring
-            .push(|number| StreamEvent::new(format!("{}-{number}-{seq}", self.boot), event));
+            .push(|number| StreamEvent { id: EventId::InSession { boot, number, seq }, event });
     }
 
     pub fn forget(&self, session: SessionId) {

@@ -33,7 +33,7 @@ impl SessionEvents {
     pub async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(event) = self.missed.pop_front() {
-                self.sent = self.sent.max(seq_of(&event));
+                self.sent = self.sent.max(event.seq());
                 return Some(event);
             }
             if self.behind {
@@ -46,7 +46,7 @@ impl SessionEvents {
             };
             match event {
                 // Already replayed from history.
-                Ok(event) if event.kind == "message" && seq_of(&event) <= self.sent => {}
+                Ok(event) if event.kind() == "message" && event.seq() <= self.sent => {}
                 Ok(event) => self.missed.push_back(event),
                 Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
                 Err(broadcast::error::RecvError::Closed) => return None,
@@ -65,9 +65,9 @@ impl SessionEvents {
         };
         let (first, last) = (self.sent, messages.last().map_or(self.sent, |m| m.seq));
         for message in &messages {
-            let id = format!("0-0-{}", message.seq);
+            let of_history = |event| StreamEvent::of_history(message.seq, event);
             let event = message_event(message.seq, &message.id, message.role);
-            self.missed.push_back(StreamEvent::new(id.clone(), &event));
+            self.missed.push_back(of_history(event));
             let here =
                 compactions.iter().filter(|c| c.made_after == message.seq && c.made_after > first);
             let here = here.filter_map(|compaction| match compaction_event(compaction) {
@@ -77,15 +77,10 @@ impl SessionEvents {
                     None
                 }
             });
-            self.missed.extend(here.map(|event| StreamEvent::new(id.clone(), &event)));
+            self.missed.extend(here.map(of_history));
         }
         last > first
     }
-}
-
-/// Returns the message in an event's id.
-fn seq_of(event: &StreamEvent) -> Seq {
-    last_id(&event.id).map_or(Seq::ZERO, |(_, seq)| seq)
 }
 
 /// Parses an event's id: boot and number, and the newest message.

@@ -112,18 +112,19 @@ fn keep_alive(texts: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
 }
 
 fn text(event: &StreamEvent) -> Bytes {
-    let StreamEvent { id, kind, data } = event;
+    let (id, kind, data) = (event.id(), event.kind(), event.data());
     Bytes::from(format!("id: {id}\nevent: {kind}\ndata: {data}\n\n"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bethink_transcript::Seq;
 
     #[test]
     fn an_event_is_three_lines() {
-        let event = StreamEvent { id: "7".into(), kind: "message", data: r#"{"seq":7}"#.into() };
-        assert_eq!(text(&event), "id: 7\nevent: message\ndata: {\"seq\":7}\n\n");
+        let event = StreamEvent::of_history(Seq(7), Event::Todos { items: 3 });
+        assert_eq!(text(&event), "id: 0-0-7\nevent: todos\ndata: {\"items\":3}\n\n");
     }
 
     #[tokio::test(start_paused = true)]

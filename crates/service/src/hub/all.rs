@@ -4,14 +4,14 @@
 //! than these gets a `reset` and reads everything again.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bethink_api::SessionLifecycle;
 use bethink_transcript::SessionId;
-use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use super::{EventHub, StreamEvent};
+use super::{EventHub, EventId, StreamEvent};
 use crate::error::{Result, ServiceError};
 use crate::event::Event;
 use crate::locked;
@@ -49,14 +49,13 @@ impl AllEvents {
 impl EventHub {
     /// Publishes to readers of all sessions, with the session's ID in the data.
     pub fn announce(&self, session: Option<SessionId>, event: &Event) {
-        let mut data = event.data();
-        data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());
-        let data = Value::Object(data).to_string();
-        locked(&self.all).push(|number| StreamEvent {
-            id: format!("{}-all-{number}", self.boot),
-            kind: event.kind(),
-            data,
-        });
+        self.push_to_all(session, Arc::new(event.clone()));
+    }
+
+    pub(super) fn push_to_all(&self, session: Option<SessionId>, event: Arc<Event>) {
+        let boot = self.boot;
+        locked(&self.all)
+            .push(|number| StreamEvent { id: EventId::InAll { boot, number, session }, event });
     }
 
     /// Returns the events of all sessions, after the given event ID or from now on.
@@ -93,8 +92,8 @@ impl EventHub {
 
 /// Returns the event for readers that missed too many events. `newest` is the last event before it, 0 if unknown.
 fn reset(boot: i64, newest: u64) -> StreamEvent {
-    let data = serde_json::json!({ "session_id": null }).to_string();
-    StreamEvent { id: format!("{boot}-all-{newest}"), kind: "reset", data }
+    let id = EventId::InAll { boot, number: newest, session: None };
+    StreamEvent { id, event: Arc::new(Event::Reset {}) }
 }
 
 /// Parses an event ID into boot and number.
@@ -109,7 +108,7 @@ fn last_id(text: &str) -> Option<(i64, u64)> {
 mod tests {
     use super::*;
     use bethink_transcript::Seq;
-    use serde_json::json;
+    use serde_json::{Value, json};
     use uuid::Uuid;
 
     fn hub() -> EventHub {
@@ -124,8 +123,8 @@ mod tests {
         let mut seen = Vec::new();
         for _ in 0..count {
             let event = events.next().await.unwrap();
-            let data: Value = serde_json::from_str(&event.data).unwrap();
-            seen.push(format!("{} {}", event.kind, data["items"]));
+            let data: Value = serde_json::from_str(&event.data()).unwrap();
+            seen.push(format!("{} {}", event.kind(), data["items"]));
         }
         seen
     }
@@ -151,12 +150,12 @@ mod tests {
             (0..KEPT + 2).for_each(|n| tell(&hub, n));
             let mut events = hub.follow_all(Some(last_id(lost).unwrap()));
             let first = events.next().await.unwrap();
-            assert_eq!((first.kind, first.id.as_str()), ("reset", "7-all-2050"), "{lost}");
+            assert_eq!((first.kind(), first.id().as_str()), ("reset", "7-all-2050"), "{lost}");
             tell(&hub, 9);
-            assert_eq!(events.next().await.unwrap().kind, "todos");
-            let again = hub.follow_all(last_id(&first.id));
+            assert_eq!(events.next().await.unwrap().kind(), "todos");
+            let again = hub.follow_all(last_id(&first.id()));
             assert_eq!(
-                again.missed.front().map(|event| event.kind),
+                again.missed.front().map(StreamEvent::kind),
                 Some("todos"),
                 "goes on after it"
             );
@@ -168,8 +167,8 @@ mod tests {
         let hub = hub();
         let mut events = hub.follow_all(None);
         (0..KEPT + 10).for_each(|n| tell(&hub, n));
-        assert_eq!(events.next().await.unwrap().kind, "reset");
-        assert_eq!(events.next().await.unwrap().kind, "todos");
+        assert_eq!(events.next().await.unwrap().kind(), "reset");
+        assert_eq!(events.next().await.unwrap().kind(), "todos");
     }
 
     #[test]
@@ -180,7 +179,7 @@ mod tests {
         hub.announce(None, &Event::Reset {});
         let told = locked(&hub.all);
         let data: Vec<Value> =
-            told.kept.iter().map(|(_, e)| serde_json::from_str(&e.data).unwrap()).collect();
+            told.kept.iter().map(|(_, e)| serde_json::from_str(&e.data()).unwrap()).collect();
         assert_eq!(data[0], json!({ "items": 3, "session_id": session.to_string() }));
         assert_eq!(data[1], json!({ "session_id": null }));
     }
