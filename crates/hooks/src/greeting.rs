@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use bethink_hook_events::Delivery;
-use bethink_memdir::Scope;
 use bethink_memories::MemoryTopic;
 use bethink_service::Result;
 use bethink_store::{PageRequest, SessionFilter};
@@ -43,8 +42,7 @@ impl HookService {
             ..Greeting::default()
         };
         let mut learnt: Vec<Arc<MemoryTopic>> = Vec::new();
-        for scope in Scope::ALL {
-            let snapshot = self.memories.snapshot_soon(project.directory(scope)).await;
+        for snapshot in self.memories.snapshots_soon(&project).await {
             greeting.memories += snapshot.topics.len();
             let is_new = |topic: &&Arc<MemoryTopic>| since.is_some_and(|at| topic.modified >= at);
             learnt.extend(snapshot.topics.values().filter(is_new).cloned());

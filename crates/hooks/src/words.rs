@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bethink_hook_events::{Delivery, HookClient, HookEvent, MAX_CONTEXT_CHARS};
 use bethink_memdir::Scope;
 use bethink_memdir::prompt::{guarded, index};
-use bethink_memories::{DirectorySnapshot, SESSION_BYTES, index_texts};
+use bethink_memories::{SESSION_BYTES, index_texts};
 use bethink_service::Result;
 use bethink_store::DeliveredMemories;
 use bethink_transcript::SessionId;
@@ -60,10 +60,7 @@ impl HookService {
         let has_own = self.cx.settings().memory.layout == "claude"
             && delivery.client == HookClient::ClaudeCode;
         let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
-        let mut snapshots = <[Arc<DirectorySnapshot>; 3]>::default();
-        for (shown, scope) in snapshots.iter_mut().zip(Scope::ALL) {
-            *shown = self.memories.snapshot_soon(project.directory(scope)).await;
-        }
+        let mut snapshots = self.memories.snapshots_soon(&project).await;
         let unmerged = self.memories.unmerged(&project, dir).await;
         let mut texts = index_texts(&snapshots, &unmerged);
         if has_own {

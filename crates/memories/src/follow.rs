@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bethink_memdir::Scope;
 use bethink_service::{Result, ServiceError, blocking};
 
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
+use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 /// How long a prompt waits for a directory that does not respond, for example on a lost mount.
@@ -35,11 +37,36 @@ impl MemoryService {
         self.snapshot(directory).await
     }
 
-    /// Like [`Self::snapshot`], but for a prompt: if the disk hangs, returns the last snapshot.
-    pub async fn snapshot_soon(&self, directory: &Arc<MemoryDirectory>) -> Arc<DirectorySnapshot> {
-        match tokio::time::timeout(PATIENCE, self.snapshot(directory)).await {
+    /// Returns the current states of a project's directories, in the order of [`Scope::ALL`].
+    pub(crate) async fn snapshots(
+        &self,
+        project: &Arc<MemoryProject>,
+    ) -> Result<[Arc<DirectorySnapshot>; 3]> {
+        let looking = Arc::clone(project);
+        // The team's directory is last, because it may be on a mount that does not respond.
+        let scopes = [Scope::Private, Scope::Person, Scope::Team];
+        let look = move || {
+            scopes.iter().for_each(|scope| drop(looking.directory(*scope).look()));
+            Ok(())
+        };
+        blocking(look).await?;
+        for scope in scopes {
+            let directory = project.directory(scope);
+            if directory.begins_to_be_followed() {
+                self.follow(directory);
+            }
+        }
+        Ok(project.shown())
+    }
+
+    /// Like [`Self::snapshots`], but for a prompt: if a disk hangs, returns the last snapshots.
+    pub async fn snapshots_soon(
+        &self,
+        project: &Arc<MemoryProject>,
+    ) -> [Arc<DirectorySnapshot>; 3] {
+        match tokio::time::timeout(PATIENCE, self.snapshots(project)).await {
             Ok(Ok(shown)) => shown,
-            Ok(Err(_)) | Err(_) => directory.shown(),
+            Ok(Err(_)) | Err(_) => project.shown(),
         }
     }
 

@@ -11,7 +11,7 @@ use bethink_transcript::SessionId;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::contained::ContainedCommits;
-use crate::directory::MemoryDirectory;
+use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::place::ProjectPlace;
 use crate::recall::Key;
 use crate::recall::library::Library;
@@ -100,6 +100,11 @@ impl MemoryProject {
             Scope::Team => &self.team,
             Scope::Person => &self.person,
         }
+    }
+
+    /// Returns the last snapshots of the directories, in the order of [`Scope::ALL`].
+    pub(crate) fn shown(&self) -> [Arc<DirectorySnapshot>; 3] {
+        Scope::ALL.map(|scope| self.directory(scope).shown())
     }
 }
 

@@ -80,17 +80,14 @@ impl MemoryService {
         &self,
         loaded: &LoadedSession,
         standing: IndexShown,
-        project: &MemoryProject,
+        project: &Arc<MemoryProject>,
     ) -> IndexShown {
-        let private = self.snapshot_soon(project.directory(Scope::Private)).await;
-        let team = self.snapshot_soon(project.directory(Scope::Team)).await;
-        let person = self.snapshot_soon(project.directory(Scope::Person)).await;
+        let snapshots = self.snapshots_soon(project).await;
         let boundary = loaded.state.decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
         if standing.made && standing.boundary == boundary && !self.cache_is_cold(loaded) {
             return standing;
         }
         let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
-        let snapshots = [private, team, person];
         let unmerged = self.unmerged(project, &loaded.session.project_dir).await;
         let shown = index_texts(&snapshots, &unmerged);
         let is_empty = snapshots.iter().all(|shown| shown.topics.is_empty())
@@ -121,7 +118,7 @@ impl MemoryService {
         if last.message.role != Role::User {
             return None;
         }
-        let directories = Scope::ALL.map(|scope| project.directory(scope).shown());
+        let directories = project.shown();
         let now = directories.each_ref().map(|shown| hash_of(shown));
         if !standing.made || standing.told == now {
             return None;

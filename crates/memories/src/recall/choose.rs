@@ -268,9 +268,7 @@ impl MemoryService {
     /// Updates the catalog to match the directories. Only reads files that changed.
     pub(super) async fn refresh_library(&self, project: &Arc<MemoryProject>) -> Result<()> {
         let _one = project.library.following.lock().await;
-        let private = self.snapshot(project.directory(Scope::Private)).await?;
-        let team = self.snapshot(project.directory(Scope::Team)).await?;
-        let shown = [private, team, self.snapshot(project.directory(Scope::Person)).await?];
+        let shown = self.snapshots(project).await?;
         if project.library.follows(&shown) {
             return Ok(());
         }
