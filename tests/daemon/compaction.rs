@@ -86,7 +86,10 @@ fn what_is_compacted_is_what_the_report_shows() {
     let path = format!("/v1/sessions/{session}");
     let report = daemon.client().get(&format!("{path}/context/report")).ok();
     assert_eq!(report["stages"][0]["stage"], "microcompact", "{report}");
-    let made = daemon.client().post(&format!("{path}/compact"), &json!({})).ok();
+    let compact = |body| daemon.client().post(&format!("{path}/compact"), &body).ok();
+    let tried = compact(json!({"dry_run": true}));
+    assert_eq!(tried["tokens_before"], report["tokens"], "a trial, too");
+    let made = compact(json!({}));
     assert_eq!(made["tokens_before"], report["tokens"]);
     let after = daemon.client().get(&format!("{path}/context/report")).ok();
     assert!(after["tokens"].as_u64() < report["tokens"].as_u64(), "{after}");

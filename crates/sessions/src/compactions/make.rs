@@ -9,7 +9,7 @@ use bethink_compactor::{
     CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer, FullSummarizer,
     NotesSummarizer, Restorable, SessionNotes, Summarizer, SummaryLevel, Trigger,
 };
-use bethink_context::{Hints, Thresholds, measure, view};
+use bethink_context::{Hints, Thresholds, measure, reductions, view};
 use bethink_facts::Facts;
 use bethink_model::Figures;
 use bethink_service::{ErrorKind, Result, ServiceError};
@@ -227,11 +227,16 @@ impl SessionService {
         candidates: &Candidates<'_>,
     ) -> std::result::Result<CompactionOutcome, CompactionFailure> {
         let options = loaded.state.view_options();
-        let estimated = view(&loaded.state.history, &loaded.state.decisions, options).tokens()
-            + loaded.state.fixed.total();
+        // A trial starts where the compaction itself would: with the reductions that come before it.
+        let reduced = request
+            .is_dry_run
+            .then(|| reductions(&loaded.state, &self.limits.stages, self.cx.now()).0);
+        let decisions = reduced.as_ref().unwrap_or(&loaded.state.decisions);
+        let estimated =
+            view(&loaded.state.history, decisions, options).tokens() + loaded.state.fixed.total();
         let size = measure(
             &loaded.state.history,
-            &loaded.state.decisions,
+            decisions,
             &loaded.state.model.name,
             estimated,
             &loaded.state.learner,
@@ -243,7 +248,7 @@ impl SessionService {
         let input = CompactionInput {
             id: Uuid::now_v7().to_string(),
             history: &loaded.state.history,
-            decisions: &loaded.state.decisions,
+            decisions,
             facts,
             thresholds: thresholds(&loaded.state.thresholds, request.refused, counted),
             fixed_tokens: loaded.state.fixed.total(),
