@@ -18,6 +18,12 @@ await withBrowser(async (browser) => {
     await page.getByRole("link", { name: /Mend the fence/ }).waitFor();
     assert.deepEqual(faults, []);
 
+    const tab = await context.newPage();
+    await tab.goto(await launchUrl());
+    await tab.getByRole("link", { name: /Mend the fence/ }).waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: /Mend the fence/ }).waitFor();
+
     const other = await open(browser);
     await other.page.goto(launch);
     await other.page.getByText("You are not signed in.").waitFor();

@@ -2,7 +2,7 @@
 //!
 //! A browser sends a cookie to every port of a host, and other programs may serve other ports, so a cookie is not
 //! enough. A page also sends a value that it received when it logged in. Only pages of the daemon's own origin can read
-//! that value.
+//! that value. The tabs of a browser share the cookie, and each has its own value.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -63,13 +63,26 @@ impl Pages {
         text
     }
 
-    /// Consumes the token; `None` if it is unknown, used or expired.
-    pub(crate) fn log_in(&self, launch: &str, now: Instant) -> Option<Admitted> {
+    /// Consumes the token; `None` if it is unknown, used or expired. Keeps the browser's cookie if one of its tabs is
+    /// logged in, because a new cookie would log that tab out.
+    pub(crate) fn log_in(
+        &self,
+        launch: &str,
+        headers: &HeaderMap,
+        port: u16,
+        now: Instant,
+    ) -> Option<Admitted> {
         let mut known = self.lock();
         known.launches.retain(|(_, until)| *until > now);
         let place = known.launches.iter().position(|(secret, _)| secret.is(launch.as_bytes()))?;
         known.launches.remove(place);
-        let ((cookie, cookie_text), (value, value_text)) = (Secret::new(), Secret::new());
+        known.retain_used(now);
+        let is_known = |text: &&str| known.pages.iter().any(|page| page.cookie.is(text.as_bytes()));
+        let (cookie, cookie_text) = match cookies(headers, &cookie_name(port)).find(is_known) {
+            Some(text) => (Secret::of(text), text.to_owned()),
+            None => Secret::new(),
+        };
+        let (value, value_text) = Secret::new();
         if known.pages.len() >= PAGES {
             known.pages.pop_front();
         }
@@ -81,19 +94,17 @@ impl Pages {
     pub(crate) fn admits(&self, headers: &HeaderMap, port: u16, now: Instant) -> bool {
         let Some(value) = headers.get(PAGE) else { return false };
         let mut known = self.lock();
-        known.pages.retain(|page| now.duration_since(page.used) < IDLE);
+        known.retain_used(now);
         let found = cookies(headers, &cookie_name(port)).find_map(|cookie| {
-            known.pages.iter().position(|page| page.cookie.is(cookie.as_bytes()))
+            known.pages.iter().position(|page| {
+                page.cookie.is(cookie.as_bytes()) && page.value.is(value.as_bytes())
+            })
         });
-        let Some(mut page) = found.and_then(|place| known.pages.remove(place)) else {
+        let Some(page) = found.and_then(|place| known.pages.remove(place)) else {
             return false;
         };
-        let admitted = page.value.is(value.as_bytes());
-        if admitted {
-            page.used = now;
-        }
-        known.pages.push_back(page);
-        admitted
+        known.pages.push_back(PageLogin { used: now, ..page });
+        true
     }
 
     /// Logs out all pages, and forgets the launch tokens.
@@ -103,6 +114,12 @@ impl Pages {
 
     fn lock(&self) -> MutexGuard<'_, KnownPages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownPages {
+    fn retain_used(&mut self, now: Instant) {
+        self.pages.retain(|page| now.duration_since(page.used) < IDLE);
     }
 }
 
@@ -126,7 +143,11 @@ impl Secret {
     /// Creates a secret from two random UUIDs, which have 244 random bits.
     fn new() -> (Self, String) {
         let text = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        (Self(blake3::hash(text.as_bytes())), text)
+        (Self::of(&text), text)
+    }
+
+    fn of(text: &str) -> Self {
+        Self(blake3::hash(text.as_bytes()))
     }
 
     fn is(&self, given: &[u8]) -> bool {
@@ -154,18 +175,22 @@ mod tests {
     }
 
     fn logged_in(pages: &Pages, now: Instant) -> Admitted {
-        pages.log_in(&pages.launch(now), now).unwrap()
+        log_in(pages, &pages.launch(now), now).unwrap()
+    }
+
+    fn log_in(pages: &Pages, launch: &str, now: Instant) -> Option<Admitted> {
+        pages.log_in(launch, &HeaderMap::new(), PORT, now)
     }
 
     #[test]
     fn a_launch_token_works_once_and_not_for_long() {
         let (pages, now) = (Pages::default(), Instant::now());
         let launch = pages.launch(now);
-        assert!(pages.log_in("", now).is_none());
-        assert!(pages.log_in(&launch, now).is_some());
-        assert!(pages.log_in(&launch, now).is_none(), "used");
+        assert!(log_in(&pages, "", now).is_none());
+        assert!(log_in(&pages, &launch, now).is_some());
+        assert!(log_in(&pages, &launch, now).is_none(), "used");
         let late = pages.launch(now);
-        assert!(pages.log_in(&late, now + LAUNCH_WITHIN).is_none(), "too old");
+        assert!(log_in(&pages, &late, now + LAUNCH_WITHIN).is_none(), "too old");
     }
 
     #[test]
@@ -195,12 +220,28 @@ mod tests {
     }
 
     #[test]
+    fn the_tabs_of_a_browser_share_its_cookie() {
+        let (pages, now) = (Pages::default(), Instant::now());
+        let one = logged_in(&pages, now);
+        let again = |cookie: &str, now: Instant| {
+            pages.log_in(&pages.launch(now), &headers(cookie, ""), PORT, now).unwrap()
+        };
+        let two = again(&one.cookie, now);
+        assert!(two.cookie == one.cookie && two.page != one.page);
+        for tab in [&one, &two] {
+            assert!(pages.admits(&headers(&one.cookie, &tab.page), PORT, now));
+        }
+        assert_ne!(again("unknown", now).cookie, "unknown", "only the daemon's own cookie is kept");
+        assert_ne!(again(&one.cookie, now + IDLE).cookie, one.cookie, "nor one that has ended");
+    }
+
+    #[test]
     fn no_login_is_left_after_all_were_cleared() {
         let (pages, now) = (Pages::default(), Instant::now());
         let (page, launch) = (logged_in(&pages, now), pages.launch(now));
         pages.clear();
         assert!(!pages.admits(&headers(&page.cookie, &page.page), PORT, now));
-        assert!(pages.log_in(&launch, now).is_none());
+        assert!(log_in(&pages, &launch, now).is_none());
     }
 
     #[test]
@@ -208,7 +249,7 @@ mod tests {
         let (pages, now) = (Pages::default(), Instant::now());
         let first = pages.launch(now);
         (0..LAUNCHES).for_each(|_| drop(pages.launch(now)));
-        assert!(pages.log_in(&first, now).is_none(), "the oldest token was dropped");
+        assert!(log_in(&pages, &first, now).is_none(), "the oldest token was dropped");
         let old = logged_in(&pages, now);
         (0..PAGES).for_each(|_| drop(logged_in(&pages, now)));
         assert!(!pages.admits(&headers(&old.cookie, &old.page), PORT, now));

@@ -245,7 +245,7 @@ async fn a_token_goes_no_further() {
 async fn a_page_asks_the_api_alone() {
     let door = House::new();
     let now = Instant::now();
-    let page = door.pages.log_in(&door.pages.launch(now), now).unwrap();
+    let page = door.pages.log_in(&door.pages.launch(now), &HeaderMap::new(), 4747, now).unwrap();
     let cookie = format!("bethink-4747={}", page.cookie);
     let host = ("host", "localhost:4747");
     let (cookie, value) = (("cookie", cookie.as_str()), ("x-bethink-page", page.page.as_str()));

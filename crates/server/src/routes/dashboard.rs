@@ -39,14 +39,15 @@ pub(crate) async fn login(
     let (parts, body) = request.into_parts();
     let body = body::read(body, &parts, LOGIN_BYTES, "send only the launch token").await?;
     let api::Login { launch } = body::object(&body.bytes)?;
-    let Some(admitted) = app.pages.log_in(&launch, Instant::now()) else {
+    let port = app.address.port();
+    let Some(admitted) = app.pages.log_in(&launch, &parts.headers, port, Instant::now()) else {
         return Err(HttpFailure::new(
             ProblemSort::Unauthorized,
             "the launch token is unknown, already used or expired",
         )
         .hint("run `bethink dashboard` to get a new one"));
     };
-    let name = cookie_name(app.address.port());
+    let name = cookie_name(port);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", admitted.cookie);
     let mut cookie =
         HeaderValue::from_str(&cookie).map_err(|error| HttpFailure::internal(&error))?;

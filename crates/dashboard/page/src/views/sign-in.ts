@@ -34,7 +34,7 @@ function comeBack(signIn: (token: string) => void, refused: boolean): Child {
   });
   return [
     refused && h("p", { class: "notice", role: "alert" }, "The login link was not accepted. Each link works once, within a minute."),
-    h("p", null, "The daemon has stopped or restarted, its token was replaced, or another tab has signed in. What you typed is kept in this tab. To continue where you were, run this command in a terminal and paste the link that it prints:"),
+    h("p", null, "The daemon has stopped or restarted, or its token was replaced. What you typed is kept in this tab. To continue where you were, run this command in a terminal and paste the link that it prints:"),
     h("pre", { tabindex: 0 }, "bethink dashboard --print"),
     form,
   ];
