@@ -4,7 +4,7 @@ use bethink_api::{
     Memory, MemoryFinding, MemoryHit, MemoryKind, MemoryRecall, MemoryScope, MemoryShelf,
     MemoryVersion, MemoryWritten, Severity,
 };
-use bethink_terminal::words::{ago, bytes, count, plural};
+use bethink_terminal::words::{ago, bytes, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, columns, hanging};
 use jiff::Timestamp;
 
@@ -175,7 +175,7 @@ pub fn warnings(warnings: &[String], width: usize) -> Vec<StyledText> {
 
 /// Formats a size as `33 lines, 5.1 KB`.
 pub fn index_size(lines: u64, size: u64) -> String {
-    format!("{} lines, {}", count(lines), bytes(size))
+    format!("{}, {}", plural(lines, "line", "lines"), bytes(size))
 }
 
 #[cfg(test)]
