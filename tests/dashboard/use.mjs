@@ -259,7 +259,7 @@ await withBrowser(async (browser) => {
     await page.getByRole("rowheader").first().waitFor();
     await page.getByRole("heading", { name: "Cost of" }).click();
     await page.getByText("Calls today").waitFor();
-    await page.getByRole("heading", { name: "Private" }).waitFor();
+    await page.getByRole("heading", { name: "This project" }).waitFor();
   });
 
   await step("health says what to do about the agents", async () => {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::memory::{MemoryKind, MemoryScope};
+use crate::memory::{MemoryKind, MemoryRecall, MemoryScope};
 use crate::model::Strategy;
 
 /// The question to recall memories for.
@@ -92,6 +92,9 @@ pub struct RecalledMemory {
     /// Absent if the file does not specify one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
+    /// What the memory's front matter says about prompts: absent if it is added where it is relevant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<MemoryRecall>,
     /// The memory's age, in words.
     pub age: String,
     /// When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file.

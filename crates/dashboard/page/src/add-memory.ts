@@ -2,11 +2,11 @@
 
 import { type MemoryKind, type MemoryScope, client } from "./api.ts";
 import { modal, say } from "./dialog.ts";
-import { fill, h } from "./dom.ts";
+import { fill, h, select } from "./dom.ts";
 import { draftOf, dropDraft, keepDraft } from "./drafts.ts";
 import { addressOf } from "./memory-actions.ts";
 import { prose } from "./prose.ts";
-import { SCOPES, SCOPE_WORDS, TYPES } from "./scopes.ts";
+import { SCOPE_CHOICES, TYPES } from "./scopes.ts";
 import { failure, later } from "./view.ts";
 
 const KEY = "new memory";
@@ -14,8 +14,8 @@ const KEY = "new memory";
 export function addMemory(project: string, signal: AbortSignal): void {
   const area = h("textarea", { class: "editor-text short", required: true, rows: 6, placeholder: "One fact or rule, in Markdown" });
   area.value = draftOf(KEY)?.text ?? "";
-  const type = h("select", null, TYPES.map((one) => h("option", { value: one, selected: one === "project" }, one)));
-  const scope = h("select", null, SCOPES.map((one) => h("option", { value: one }, SCOPE_WORDS[one])));
+  const type = select(null, TYPES.map((one) => [one, one]), "project");
+  const scope = select(null, SCOPE_CHOICES);
   const name = h("input", { placeholder: "Derived from the text if left empty", spellcheck: "false", autocomplete: "off" });
   const [preview, problem] = [h("div", { class: "paper", role: "group", "aria-label": "Preview" }), h("div")];
   const draw = later(150, signal, () => fill(preview, area.value.trim() !== "" && prose(area.value, { top: 3 })));
@@ -52,7 +52,7 @@ export function addMemory(project: string, signal: AbortSignal): void {
     preview,
     h("div", { class: "form-row" }, h("label", null, "Type", type), h("label", null, "Remembered for", scope), h("label", null, "Name", name)),
     problem,
-    h("div", { class: "buttons" }, h("button", { type: "button", onclick: discard }, "Discard"), save),
+    h("div", { class: "buttons" }, h("button", { onclick: discard }, "Discard"), save),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();

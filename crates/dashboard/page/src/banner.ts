@@ -3,6 +3,7 @@
 import { type Health, client, isReachable, onReachability } from "./api.ts";
 import { say } from "./dialog.ts";
 import { fill, h } from "./dom.ts";
+import { exact } from "./time.ts";
 import { wordsOf } from "./view.ts";
 
 /** Milliseconds between two requests for the daemon's health while the page is visible, and while the daemon does not answer. */
@@ -52,8 +53,7 @@ export class HealthBanner {
     this.#shown = "offline";
     this.node.classList.add("offline");
     this.node.hidden = false;
-    const at = new Date(this.#answered).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    fill(this.node, h("p", null, h("strong", null, "The daemon does not answer"), `. What you see is from ${at} or earlier, and nothing can be saved. Run `, h("code", null, "bethink up"), " if the daemon is not running. This page reconnects by itself."));
+    fill(this.node, h("p", null, h("strong", null, "The daemon does not answer"), `. What you see is from ${exact(new Date(this.#answered).toISOString()).slice(11, 16)} or earlier, and nothing can be saved. Run `, h("code", null, "bethink up"), " if the daemon is not running. This page reconnects by itself."));
   }
 
   #resume(): HTMLElement {
@@ -65,7 +65,7 @@ export class HealthBanner {
         say(wordsOf(error), true);
       }
     };
-    return h("button", { type: "button", onclick: () => void resume() }, "Resume");
+    return h("button", { onclick: () => void resume() }, "Resume");
   }
 
   #show(problem: string, pause: string): void {
@@ -81,7 +81,7 @@ export class HealthBanner {
 /** Returns that recording is paused, and until when; empty if it is not. */
 export function pauseOf({ pause }: Health): string {
   if (pause === undefined || pause === null) return "";
-  return pause.until ? `Paused until ${new Date(pause.until).toLocaleString()}` : "Paused";
+  return pause.until ? `Paused until ${exact(pause.until).slice(0, 16)}` : "Paused";
 }
 
 /** Returns what is wrong with the daemon; empty if it is healthy. */

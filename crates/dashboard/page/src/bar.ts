@@ -33,6 +33,7 @@ export class WindowBar {
   readonly node: HTMLElement;
   readonly #pieces = new Map<string, HTMLElement>();
   readonly #track: HTMLElement;
+  readonly #rest = piece("rest");
   readonly #ticks: HTMLElement;
   readonly #labelled: boolean;
 
@@ -42,10 +43,11 @@ export class WindowBar {
     this.#track = h("div", { class: "track" });
     this.#ticks = h("div", { class: "ticks", "aria-hidden": "true" });
     for (const part of PARTS) {
-      const piece = h("span", { class: `piece part-${part}` });
-      this.#pieces.set(part, piece);
-      this.#track.append(piece);
+      const element = piece(part);
+      this.#pieces.set(part, element);
+      this.#track.append(element);
     }
+    this.#track.append(this.#rest);
     this.node = h("div", { class: labelled ? "bar labelled" : "bar", role: "meter", "aria-valuemin": 0, "aria-valuenow": 0, "aria-label": "Context window" }, this.#track, this.#ticks);
   }
 
@@ -53,13 +55,13 @@ export class WindowBar {
     const { tokens, thresholds } = filled;
     const window = Math.max(thresholds.window, tokens, 1);
     const parts: Partial<PartTokens> = filled.parts ?? { tail: tokens };
+    const rest = restOf(tokens, parts);
     // The parts are estimated one by one, so they are scaled to the total.
-    const sum = PARTS.reduce((all, part) => all + (parts[part] ?? 0), 0);
-    const scale = sum > 0 ? tokens / sum / window : 0;
-    for (const part of PARTS) {
-      const piece = this.#pieces.get(part);
-      if (piece) piece.style.width = `${(100 * scale * (parts[part] ?? 0)).toFixed(3)}%`;
-    }
+    const sum = sumOf(parts);
+    const scale = sum > 0 ? (tokens - rest) / sum / window : 0;
+    const width = (piece: HTMLElement | undefined, share: number) => piece && (piece.style.width = `${(100 * share).toFixed(3)}%`);
+    for (const part of PARTS) width(this.#pieces.get(part), scale * (parts[part] ?? 0));
+    width(this.#rest, rest / window);
     fill(this.#ticks, TICKS.map((tick) => this.#tick(tick, thresholds[tick], window)));
     mark(this.node, "data-level", filled.level);
     mark(this.node, "aria-valuemax", String(thresholds.window));
@@ -76,6 +78,23 @@ export class WindowBar {
   }
 }
 
+/** An element in the color of a part. */
+export function piece(part: string, kind = "piece"): HTMLElement {
+  const element = h("span", { class: kind, "aria-hidden": "true" });
+  element.style.setProperty("--part", `var(--part-${part})`);
+  return element;
+}
+
+function sumOf(parts: Partial<PartTokens>): number {
+  return PARTS.reduce((all, part) => all + (parts[part] ?? 0), 0);
+}
+
+/** Tokens that the provider counted and no part accounts for. A small difference is an error of the estimates. */
+function restOf(tokens: number, parts: Partial<PartTokens>): number {
+  const rest = tokens - sumOf(parts);
+  return rest > tokens / 4 ? rest : 0;
+}
+
 /** Shows `38.6k of 200k`, and the tokens left until a compaction. */
 export function figures(filled: { tokens: number; remaining: number; thresholds: { window: number } }): HTMLElement {
   return h(
@@ -89,14 +108,15 @@ export function figures(filled: { tokens: number; remaining: number; thresholds:
 
 /** The parts as a table, with exact figures and the key to the colors. */
 export function legend(report: ContextReport): HTMLElement {
-  const rows = PARTS.filter((part) => report.parts[part] > 0).map((part) =>
+  const row = (part: string, name: string, tokens: number) =>
+    tokens > 0 &&
     h(
       "tr",
       null,
-      h("th", { scope: "row" }, h("span", { class: `swatch part-${part}`, "aria-hidden": "true" }), PART_NAMES[part]),
-      h("td", { class: "number" }, whole(report.parts[part])),
-      h("td", { class: "number faint" }, `${((100 * report.parts[part]) / Math.max(1, report.thresholds.window)).toFixed(1)}%`),
-    ),
-  );
+      h("th", { scope: "row" }, piece(part, "swatch"), name),
+      h("td", { class: "number" }, whole(tokens)),
+      h("td", { class: "number faint" }, `${((100 * tokens) / Math.max(1, report.thresholds.window)).toFixed(1)}%`),
+    );
+  const rows = [PARTS.map((part) => row(part, PART_NAMES[part], report.parts[part])), row("rest", "Not recorded, such as the agent's own prompt", restOf(report.tokens, report.parts))];
   return h("table", { class: "legend" }, h("caption", { class: "unseen" }, "Tokens in the context window, by part"), h("tbody", null, rows));
 }

@@ -36,13 +36,13 @@ function showVersions(project: string, conflict: OpenConflict, texts: readonly s
   const area = h("textarea", { class: "editor-text short", "aria-label": "Merged text", rows: 8 });
   area.value = draftOf(key)?.text ?? first;
   area.addEventListener("input", () => keepDraft(key, { text: area.value, base: first, etag: "" }));
-  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { type: "button", onclick: () => void resolve({ keep: name }) }, mine ? "Keep your version" : by == null ? `Keep version “${name}”` : `Keep the version by ${by}`));
-  const merged = h("button", { type: "button", class: "primary", onclick: () => void resolve({ text: area.value }) }, "Keep the merged text");
+  const choices = conflict.versions.map(({ name, by, mine }) => h("button", { onclick: () => void resolve({ keep: name }) }, mine ? "Keep your version" : by == null ? `Keep version “${name}”` : `Keep the version by ${by}`));
+  const merged = h("button", { class: "primary", onclick: () => void resolve({ text: area.value }) }, "Keep the merged text");
   const dialog = modal(`${count(conflict.versions.length, "version")} of ${conflict.name}`, [
     others.map((text, n) => [h("p", { class: "faint" }, `Changes from ${whose(conflict, 0)} to ${whose(conflict, n + 1)}:`), diffView(first, text)]),
     h("details", { open: draftOf(key) !== null }, h("summary", null, "Merge the versions yourself"), area, h("div", { class: "buttons start" }, merged)),
     problem,
-    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), choices),
+    h("div", { class: "buttons" }, h("button", { onclick: () => dialog.close() }, "Cancel"), choices),
   ]);
   dialog.classList.add("wide");
 }

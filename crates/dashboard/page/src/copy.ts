@@ -14,5 +14,5 @@ export async function copy(text: string): Promise<void> {
 
 /** A text with a button that copies it. */
 export function copyable(text: string): HTMLElement {
-  return h("span", { class: "command" }, h("code", { class: "break" }, text), h("button", { type: "button", class: "small", "aria-label": `Copy ${text}`, onclick: () => void copy(text) }, "Copy"));
+  return h("span", { class: "command" }, h("code", { class: "break" }, text), h("button", { class: "small", "aria-label": `Copy ${text}`, onclick: () => void copy(text) }, "Copy"));
 }

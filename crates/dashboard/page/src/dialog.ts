@@ -14,8 +14,8 @@ export interface Question {
 export function ask(question: Question): Promise<boolean> {
   return new Promise((answer) => {
     const close = (value: string) => () => dialog.close(value);
-    const yes = h("button", { type: "button", class: question.danger ? "danger" : "primary", onclick: close("yes") }, question.yes);
-    const no = h("button", { type: "button", onclick: close("no") }, question.no ?? "Cancel");
+    const yes = h("button", { class: question.danger ? "danger" : "primary", onclick: close("yes") }, question.yes);
+    const no = h("button", { onclick: close("no") }, question.no ?? "Cancel");
     const dialog = modal(question.title, [h("div", null, question.text), h("div", { class: "buttons" }, no, yes)], () =>
       answer(dialog.returnValue === "yes"),
     );
@@ -49,7 +49,7 @@ export function say(text: string, bad = false, action?: { readonly name: string;
       note.remove();
       action.run();
     };
-    note.append(" ", h("button", { type: "button", class: "small", onclick: run }, action.name));
+    note.append(" ", h("button", { class: "small", onclick: run }, action.name));
   }
   place.replaceChildren(note);
   setTimeout(() => note.remove(), bad || action ? 12_000 : 6_000);

@@ -10,15 +10,22 @@ export type Props = Readonly<Record<string, string | number | boolean | null | u
 /** Attributes that can run or load something, or that the content security policy forbids. */
 const FORBIDDEN = /^(style|src|srcset|srcdoc|action|formaction|ping|data|xlink:href)$/i;
 
+/** Creates an element. A button does not submit its form unless its type is `submit`. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   props?: Props | null,
   ...children: Child[]
 ): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
+  if (tag === "button") element.setAttribute("type", "button");
   for (const [name, value] of Object.entries(props ?? {})) attribute(element, name, value);
   append(element, children);
   return element;
+}
+
+/** A choice of values, each with its words. */
+export function select(label: string | null, options: readonly (readonly [string, string])[], chosen = ""): HTMLSelectElement {
+  return h("select", { "aria-label": label }, options.map(([value, words]) => h("option", { value, selected: value === chosen }, words)));
 }
 
 /** Replaces the content of `parent`. */

@@ -33,7 +33,7 @@ export class Editor {
   readonly #preview = h("div", { class: "paper", "aria-label": "Preview", role: "group", tabindex: 0 });
   readonly #problem = h("div");
   readonly #note = h("p", { class: "faint", role: "status" });
-  readonly #save = h("button", { type: "button", class: "primary", title: "Ctrl+Enter", onclick: () => void this.save() }, "Save");
+  readonly #save = h("button", { class: "primary", title: "Ctrl+Enter", onclick: () => void this.save() }, "Save");
   #base: string;
   #etag: string;
 
@@ -55,7 +55,7 @@ export class Editor {
       event.preventDefault();
       void this.save();
     });
-    const cancel = h("button", { type: "button", onclick: () => this.#close() }, "Discard changes");
+    const cancel = h("button", { onclick: () => this.#close() }, "Discard changes");
     this.node = h("div", { class: "editor" }, this.#note, this.#problem, h("div", { class: "editor-sides" }, this.#area, this.#preview), h("div", { class: "buttons start" }, editing.buttons?.(() => this.#area.value), this.#save, cancel));
     if (editing.saveName) this.#save.textContent = editing.saveName;
     this.#draw();
@@ -103,7 +103,7 @@ export class Editor {
           ? `The ${what} changed while you were editing. The text below contains both changes. Check it, then save.`
           : `The ${what} changed while you were editing, and both changes affect the same lines. The text below contains both versions of these lines, yours last. Remove what is wrong, then save.`;
     const side = (title: string, before: string, after: string, use: string) =>
-      h("section", null, h("h3", null, title), diffView(before, after), h("button", { type: "button", class: "small", onclick: () => this.#put(after) }, use));
+      h("section", null, h("h3", null, title), diffView(before, after), h("button", { class: "small", onclick: () => this.#put(after) }, use));
     fill(
       this.#problem,
       h("div", { class: "failure conflict", role: "alert" }, h("p", null, words)),

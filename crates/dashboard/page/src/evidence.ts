@@ -21,7 +21,7 @@ export function summaryBeside(session: string, context: Context, done: Compactio
   for (const line of paper.querySelectorAll<HTMLElement>("li, p")) {
     const words = ownText(line);
     if (words.length < 8) continue;
-    const button = h("button", { type: "button", class: "bare behind-line", "aria-pressed": "false", "aria-label": `Show the messages for: ${words.slice(0, 80)}` }, "messages");
+    const button = h("button", { class: "bare behind-line", "aria-pressed": "false", "aria-label": `Show the messages for: ${words.slice(0, 80)}` }, "messages");
     button.addEventListener("click", () => {
       pressed?.setAttribute("aria-pressed", "false");
       button.setAttribute("aria-pressed", "true");

@@ -2,7 +2,7 @@
 
 import { EVERYTHING, type Filter, type Show, filesOf } from "./conversation.ts";
 import type { OutlineMessage } from "./api.ts";
-import { fill, h } from "./dom.ts";
+import { fill, h, select } from "./dom.ts";
 
 const SHOWS: readonly [Show, string][] = [
   ["all", "Everything"],
@@ -15,7 +15,7 @@ const FILES = 200;
 
 export class FilterBar {
   readonly node: HTMLElement;
-  readonly #show = h("select", { "aria-label": "Show" }, SHOWS.map(([value, name]) => h("option", { value }, name)));
+  readonly #show = select("Show", SHOWS);
   readonly #file = h("select", { "aria-label": "File", class: "file-filter" });
   readonly #changed: (filter: Filter) => void;
 

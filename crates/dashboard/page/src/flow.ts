@@ -31,6 +31,8 @@ export class Flow {
   readonly #stale = new Set<number>();
   #active = 0;
   #frame = 0;
+  /** The row that was asked for, which stays where it is until the person moves on; -1 if there is none. */
+  #wanted = -1;
 
   constructor(options: FlowOptions, signal: AbortSignal) {
     this.#options = options;
@@ -42,6 +44,7 @@ export class Flow {
     const soon = () => this.#soon();
     addEventListener("scroll", soon, { passive: true, signal });
     addEventListener("resize", soon, { signal });
+    for (const type of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(type, () => (this.#wanted = -1), { capture: true, passive: true, signal });
     signal.addEventListener("abort", () => this.#sizes.disconnect());
   }
 
@@ -80,7 +83,7 @@ export class Flow {
 
   /** Scrolls to a row. Rows on the way may change their height, so the position is corrected once. */
   show(index: number, focus = true): void {
-    this.#active = Math.max(0, Math.min(index, this.count - 1));
+    this.#wanted = this.#active = Math.max(0, Math.min(index, this.count - 1));
     for (let again = 0; again < 2; again++) {
       this.node.style.height = `${this.#heights.total}px`;
       const top = this.node.getBoundingClientRect().top + scrollY + this.#heights.top(this.#active);
@@ -189,10 +192,10 @@ export class Flow {
     if (other.length > 0) this.#measure(other.map(({ target }) => Number((target as HTMLElement).dataset["index"])));
   }
 
-  /** Reads the heights of rows. Scrolls by as much as the first row on the screen moves. */
+  /** Reads the heights of rows. Scrolls by as much as the row that was asked for moves, or else the first on the screen. */
   #measure(rows: readonly number[]): void {
     const above = -this.node.getBoundingClientRect().top + this.#head();
-    const anchor = this.#heights.at(above);
+    const anchor = this.#items.has(this.#wanted) ? this.#wanted : this.#heights.at(above);
     const before = this.#heights.top(anchor);
     let changed = false;
     for (const index of rows) {

@@ -21,7 +21,7 @@ const HELP: readonly [string, string][] = [
   ["Enter", "open the selected item"],
   ["[ ]", "go to the previous or next turn of a session"],
   ["Esc", "close, or go back"],
-  ["k, e, d", "keep, edit or drop the selected candidate, or the first if none is selected"],
+  ["y, e, d", "keep, edit or drop the selected candidate, or the first if none is selected"],
   ["e, m, Delete", "edit, move or delete the memory that is shown"],
   ["a", "add a memory"],
   ["r", "reload"],
@@ -53,12 +53,12 @@ export function listen(actions: KeyActions): void {
 export function help(): void {
   const rows = HELP.map(([keys, what]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, keys)), h("td", null, what)));
   const places = PLACES.map((place) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, place.key)), h("td", null, place.name)));
-  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
+  const close = h("button", { onclick: () => dialog.close() }, "Close");
   const dialog = modal("Keyboard shortcuts", [
     h("div", { class: "columns" }, h("table", { class: "keys" }, h("tbody", null, rows)), h("table", { class: "keys" }, h("tbody", null, places))),
     h("div", { class: "buttons" }, close),
   ]);
-  close.focus();
+  close.focus({ preventScroll: true });
 }
 
 function act(key: string, actions: KeyActions): boolean {

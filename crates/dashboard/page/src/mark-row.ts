@@ -20,7 +20,7 @@ export function markRow(mark: Mark, session: string, project: string): HTMLEleme
   const { collapse } = mark;
   const words = collapseWords(collapse);
   const open = () => void modal("Collapsed messages", [h("p", { class: "faint" }, words), h("pre", { class: "wrap", tabindex: 0 }, collapse.text)]);
-  return h("button", { type: "button", class: "row boundary collapse", "data-main": true, onclick: open }, h("span", { class: "line" }, words), clock(collapse.committed_at ?? collapse.staged_at));
+  return h("button", { class: "row boundary collapse", "data-main": true, onclick: open }, h("span", { class: "line" }, words), clock(collapse.committed_at ?? collapse.staged_at));
 }
 
 function collapseWords({ state, covers, tokens_before, tokens }: Collapse): string {

@@ -2,11 +2,11 @@
 
 import { type MemoryRecall, type MemoryScope, client, quoted } from "./api.ts";
 import { modal, say } from "./dialog.ts";
-import { fill, h } from "./dom.ts";
+import { fill, h, select } from "./dom.ts";
 import { draftKeys } from "./drafts.ts";
 import { withRecall } from "./front-matter.ts";
 import { link } from "./route.ts";
-import { SCOPES, SCOPE_WORDS } from "./scopes.ts";
+import { SCOPE_CHOICES, SCOPE_WORDS } from "./scopes.ts";
 import { failure, wordsOf } from "./view.ts";
 
 export interface Place {
@@ -86,7 +86,7 @@ function renamed(text: string, from: string, to: string): string {
 /** Pins or suppresses a memory, or neither. */
 async function setRecall(place: Place, text: string, etag: string, value: string): Promise<void> {
   const changed = withRecall(text, (value || null) as MemoryRecall | null);
-  if (changed === null) return say("The front matter has an unusual form. Edit it, and add the line `recall: always` or `recall: never`.", true);
+  if (changed === null) return say("The front matter has an unusual form. Edit it, and add the line “recall: always” or “recall: never”.", true);
   const done = { always: "Pinned: every session gets it.", never: "Suppressed: no prompt gets it." }[value] ?? "Prompts get it if it is relevant.";
   try {
     const { outcome } = await writeMemory(place, changed, etag);
@@ -109,7 +109,7 @@ export interface Tools {
 /** The buttons of a memory, and their keys: e, m and Delete. The selection is set and enabled when the memory is known. */
 export function memoryTools({ place, etag, text, edit, changed, signal }: Tools): HTMLElement {
   const remove = async () => {
-    if (await deleteMemory(place, etag())) location.replace(link(["memories"], { project: place.project }));
+    if (etag() !== "" && (await deleteMemory(place, etag()))) location.replace(link(["memories"], { project: place.project }));
   };
   const ask = () => moveDialog(place, text(), etag());
   const keys: Record<string, () => void> = { e: edit, m: ask, Delete: () => void remove() };
@@ -132,16 +132,16 @@ export function memoryTools({ place, etag, text, edit, changed, signal }: Tools)
   return h(
     "div",
     { class: "buttons start memory-tools" },
-    h("button", { type: "button", class: "primary", title: "e", onclick: edit }, "Edit"),
-    h("button", { type: "button", title: "m", onclick: ask }, "Rename or move…"),
-    h("button", { type: "button", title: "Delete", onclick: () => void remove() }, "Delete"),
+    h("button", { class: "primary", title: "e", onclick: edit }, "Edit"),
+    h("button", { title: "m", onclick: ask }, "Rename or move…"),
+    h("button", { title: "Delete", onclick: () => void remove() }, "Delete"),
     recall,
   );
 }
 
 function moveDialog(from: Place, text: string, etag: string): void {
   const name = h("input", { value: from.name, required: true, spellcheck: "false", autocomplete: "off" });
-  const scope = h("select", null, SCOPES.map((one) => h("option", { value: one, selected: one === from.scope }, SCOPE_WORDS[one])));
+  const scope = select(null, SCOPE_CHOICES, from.scope);
   const problem = h("div");
   const submit = async () => {
     const to = { ...from, name: name.value.trim(), scope: scope.value as MemoryScope };
@@ -155,7 +155,7 @@ function moveDialog(from: Place, text: string, etag: string): void {
       fill(problem, failure(error));
     }
   };
-  const form = h("form", { class: "editor-form" }, h("label", null, "Name", name), h("label", null, "Remembered for", scope), problem, h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), h("button", { type: "submit", class: "primary" }, "Move")));
+  const form = h("form", { class: "editor-form" }, h("label", null, "Name", name), h("label", null, "Remembered for", scope), problem, h("div", { class: "buttons" }, h("button", { onclick: () => dialog.close() }, "Cancel"), h("button", { type: "submit", class: "primary" }, "Move")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void submit();

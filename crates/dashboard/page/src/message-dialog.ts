@@ -9,8 +9,8 @@ import { failure } from "./view.ts";
 /** Shows message `seq`. The arrow keys show those before and after it, up to `last`. */
 export function showMessage(seq: number, last: number, read: (seq: number) => Promise<HistoryMessage | undefined>, closed: () => void): void {
   const place = h("div");
-  const previous = h("button", { type: "button", onclick: () => step(-1) }, "← Previous");
-  const next = h("button", { type: "button", onclick: () => step(1) }, "Next →");
+  const previous = h("button", { onclick: () => step(-1) }, "← Previous");
+  const next = h("button", { onclick: () => step(1) }, "Next →");
   let at = seq;
   const draw = async () => {
     previous.disabled = at <= 1;
@@ -29,7 +29,7 @@ export function showMessage(seq: number, last: number, read: (seq: number) => Pr
     at += by;
     void draw();
   };
-  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
+  const close = h("button", { onclick: () => dialog.close() }, "Close");
   const dialog = modal(`Message ${seq}`, [place, h("div", { class: "buttons" }, previous, next, close)], closed);
   dialog.classList.add("wide");
   dialog.addEventListener("keydown", (event) => {

@@ -49,7 +49,7 @@ export function long(text: string, kind: "text" | "code"): HTMLElement {
   const box = h("pre", { class: kind === "text" ? "wrap said-text" : "wrap", tabindex: 0, dir: "auto" }, text.slice(0, FIRST));
   if (text.length <= FIRST) return box;
   const rest = text.length - FIRST;
-  const more = h("button", { type: "button", onclick: () => all() }, `Show ${whole(rest)} more characters`);
+  const more = h("button", { onclick: () => all() }, `Show ${whole(rest)} more characters`);
   const place = h("div", null, box, more);
   const all = () => {
     more.remove();

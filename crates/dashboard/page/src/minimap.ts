@@ -49,7 +49,7 @@ export class MiniMap {
     fill(
       this.#marks,
       landmarks.map(({ after, name }) => {
-        const mark = h("button", { type: "button", class: "bare landmark", "aria-label": `Go to: ${name}`, title: name, onclick: () => this.#go(after) });
+        const mark = h("button", { class: "bare landmark", "aria-label": `Go to: ${name}`, title: name, onclick: () => this.#go(after) });
         mark.style.left = `${(100 * after) / Math.max(1, this.#last)}%`;
         return mark;
       }),

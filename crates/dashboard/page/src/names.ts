@@ -30,3 +30,7 @@ export const KIND_WORDS: Readonly<Record<string, string>> = {
   manual: "manual",
   reactive: "after the provider rejected a prompt",
 };
+
+export function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}

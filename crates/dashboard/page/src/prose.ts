@@ -26,7 +26,7 @@ export function prose(text: string, options: ProseOptions = {}): HTMLElement {
   const show = (part: string) => box.replaceChildren(...blocksOf(parse(part), { ...options, levelOf: outline(options.top ?? 3) }));
   show(text.slice(0, FIRST));
   if (text.length > FIRST) {
-    const more = h("button", { type: "button", onclick: () => show(text) }, `Show all ${text.length} characters`);
+    const more = h("button", { onclick: () => show(text) }, `Show all ${text.length} characters`);
     box.append(h("p", null, more));
   }
   return box;
@@ -106,7 +106,7 @@ function linkOf(to: string, inside: Child[], options: ProseOptions): HTMLElement
   const within = options.within?.(to) ?? null;
   if (within !== null) return h("a", { href: within }, inside);
   if (!/^https?:\/\//i.test(to)) return h("span", { class: "no-link", title: to }, inside);
-  return h("button", { type: "button", class: "link", title: to, onclick: () => askToLeave(to) }, inside);
+  return h("button", { class: "link", title: to, onclick: () => askToLeave(to) }, inside);
 }
 
 /** Makes links of `[136]`, and of both numbers of `[136–140]` and `[136, 140]`. */

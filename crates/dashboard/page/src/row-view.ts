@@ -49,7 +49,7 @@ export function saidRow(row: Row<unknown> & { is: "said" }, stored: HistoryMessa
 /** One line that opens: thinking, reminders, the text of a skill. */
 function folded(seq: number, label: string, whole: string, shown: Shown, tail: Child): Child {
   const key = `aside ${seq}`;
-  const open = h("button", { type: "button", class: "bare fold", "data-main": true, "aria-expanded": "false" }, h("span", { class: "sort" }, label), h("span", { class: "line", dir: "auto" }, oneLine(whole)));
+  const open = h("button", { class: "bare fold", "data-main": true, "aria-expanded": "false" }, h("span", { class: "sort" }, label), h("span", { class: "line", dir: "auto" }, oneLine(whole)));
   const inside = h("div", { class: "fold-body" });
   opens(open, inside, key, shown, () => long(whole, "text"));
   return [h("div", { class: "row-head" }, open, tail), inside];
@@ -64,7 +64,7 @@ export function callRow(row: Row<unknown> & { is: "call" }, stored: HistoryMessa
   const ended = told.ended || (failed ? "failed" : result ? "" : "no result");
   const open = h(
     "button",
-    { type: "button", class: "bare fold", "data-main": true, "aria-expanded": "false" },
+    { class: "bare fold", "data-main": true, "aria-expanded": "false" },
     h("span", { class: `sort ${failed ? "bad" : ""}` }, call.tool),
     h("span", { class: "line", dir: "auto", title: told.what }, block ? told.what.replaceAll(`${shown.project}/`, "") : (call.path ?? "…")),
     ended !== "" && h("span", { class: `ended ${failed ? "bad" : ""}` }, ended),
@@ -121,7 +121,7 @@ function clipped(key: string, whole: string, shown: Shown): HTMLElement {
     shown.opened.add(key);
     box.replaceChildren(prose(whole, { top: 3 }));
   };
-  box.append(h("p", null, h("button", { type: "button", class: "quiet-more", "data-main": true, onclick: more }, `Show the other ${(whole.length - cut(whole).length).toLocaleString("en")} characters`)));
+  box.append(h("p", null, h("button", { class: "quiet-more", "data-main": true, onclick: more }, `Show the other ${(whole.length - cut(whole).length).toLocaleString("en")} characters`)));
   return box;
 }
 
@@ -137,7 +137,7 @@ function inserted(stored: HistoryMessage, seq: number, shown: Shown): Child {
   const all = rawText(stored);
   const typed = wordsOf(stored);
   if (all.length - typed.length < 20) return null;
-  const open = h("button", { type: "button", class: "bare fold", "aria-expanded": "false" }, h("span", { class: "sort" }, "whole message, including what the client inserted"));
+  const open = h("button", { class: "bare fold", "aria-expanded": "false" }, h("span", { class: "sort" }, "whole message, including what the client inserted"));
   const inside = h("div", { class: "fold-body" });
   opens(open, inside, `inserted ${seq}`, shown, () => long(all, "text"));
   return h("div", { class: "inserted" }, open, inside);
@@ -180,10 +180,10 @@ function shortened(): HTMLElement {
 }
 
 function numberButton(seq: number, shown: Shown): HTMLElement {
-  return h("button", { type: "button", class: "bare number-button", "aria-label": `Show all of message ${seq}`, title: shown.hidden ? "Prompts show a shorter text instead of this message" : null, onclick: () => shown.details(seq) }, seq);
+  return h("button", { class: "bare number-button", "aria-label": `Show all of message ${seq}`, title: shown.hidden ? "Prompts show a shorter text instead of this message" : null, onclick: () => shown.details(seq) }, seq);
 }
 
 function detailLinks(seq: number, result: number, shown: Shown): Child {
-  const to = (at: number, words: string) => at > 0 && h("button", { type: "button", class: "link", onclick: () => shown.details(at) }, words);
+  const to = (at: number, words: string) => at > 0 && h("button", { class: "link", onclick: () => shown.details(at) }, words);
   return h("p", { class: "faint details" }, to(seq, `call: message ${seq}`), result > 0 && " · ", to(result, `result: message ${result}`));
 }

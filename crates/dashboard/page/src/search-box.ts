@@ -1,7 +1,7 @@
 // A search box for the history of one session, with its hits.
 
 import { type SearchHit, client } from "./api.ts";
-import { type Child, fill, h } from "./dom.ts";
+import { type Child, fill, h, select } from "./dom.ts";
 import { time } from "./time.ts";
 import { type Context, failure, later } from "./view.ts";
 
@@ -9,7 +9,7 @@ const HITS = 12;
 
 export function hitList(session: string, context: Context, go: (seq: number) => void): HTMLElement {
   const input = h("input", { type: "search", placeholder: "Search this session", "aria-label": "Search this session" });
-  const role = h("select", { "aria-label": "Said by" }, [["", "anyone"], ["user", "user"], ["assistant", "assistant"]].map(([value, name]) => h("option", { value }, name)));
+  const role = select("Said by", [["", "anyone"], ["user", "user"], ["assistant", "assistant"]]);
   const after = h("input", { type: "date", "aria-label": "From" });
   const more = h("div", { class: "search-filters", hidden: true }, h("label", null, "by ", role), h("label", null, "from ", after));
   const place = h("div", { class: "hits", role: "status" });
@@ -34,7 +34,7 @@ export function hitRow(hit: SearchHit, go: (seq: number) => void): HTMLElement {
   const what = hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
   return h(
     "button",
-    { type: "button", class: "hit", onclick: () => go(hit.seq) },
+    { class: "hit", onclick: () => go(hit.seq) },
     h("span", { class: "number faint" }, hit.seq),
     h("span", { class: "sort" }, what),
     h("span", { class: "line", dir: "auto" }, highlighted(hit)),

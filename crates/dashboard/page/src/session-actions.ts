@@ -3,7 +3,7 @@
 import { type Session, client } from "./api.ts";
 import { copy } from "./copy.ts";
 import { ask, modal, say } from "./dialog.ts";
-import { h } from "./dom.ts";
+import { h, select } from "./dom.ts";
 import { titleOf } from "./names.ts";
 import { count } from "./number.ts";
 import { wordsOf } from "./view.ts";
@@ -11,7 +11,7 @@ import { wordsOf } from "./view.ts";
 const AGENTS = ["claude-code", "codex", "gemini", "qwen", "opencode"];
 
 export function sessionActions(session: Session): HTMLElement {
-  const button = (name: string, act: () => void) => h("button", { type: "button", onclick: act }, name);
+  const button = (name: string, act: () => void) => h("button", { onclick: act }, name);
   return h(
     "div",
     { class: "buttons start", role: "group", "aria-label": "Actions" },
@@ -34,7 +34,7 @@ function edit(session: Session): void {
     h("label", null, "Title", title),
     h("label", null, "Tags, separated by commas", tags),
     failed,
-    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), save),
+    h("div", { class: "buttons" }, h("button", { onclick: () => dialog.close() }, "Cancel"), save),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -71,7 +71,7 @@ async function exportSession(session: Session): Promise<void> {
 
 /** Agents run in a terminal, so the page offers the command that starts one. */
 function handOver(session: Session): void {
-  const agent = h("select", { "aria-label": "Agent" }, AGENTS.map((name) => h("option", { value: name }, name)));
+  const agent = select("Agent", AGENTS.map((name) => [name, name]));
   const command = h("code");
   const show = () => {
     command.textContent = `bethink continue ${agent.value} --session ${session.id}`;
@@ -82,7 +82,7 @@ function handOver(session: Session): void {
     h("p", null, "The agent gets the open todos, the notes and the last messages of this session. Run this command in a terminal:"),
     agent,
     h("pre", { class: "wrap", tabindex: 0 }, command),
-    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => dialog.close() }, "Close"), h("button", { type: "button", class: "primary", onclick: () => void copy(command.textContent ?? "") }, "Copy command")),
+    h("div", { class: "buttons" }, h("button", { onclick: () => dialog.close() }, "Close"), h("button", { class: "primary", onclick: () => void copy(command.textContent ?? "") }, "Copy command")),
   ]);
 }
 

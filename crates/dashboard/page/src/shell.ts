@@ -56,7 +56,7 @@ export class Shell {
       h("div", { id: "said", role: "status", "aria-live": "polite" }),
     );
     this.#places();
-    listenOnce({ reload: () => this.#draw(), back: () => this.#back(), theme: () => this.#theme() });
+    listenOnce({ reload: () => this.#reload(), back: () => this.#back(), theme: () => this.#theme() });
     this.#banner.follow(this.#life.signal);
     onReachability(this.#life.signal, () => this.#reachabilityChanged());
     this.#markOld();
@@ -153,8 +153,8 @@ export class Shell {
       "div",
       { class: "tools" },
       this.#state,
-      h("button", { type: "button", class: "quiet", "aria-label": "Theme", title: "Theme (t)", onclick: () => this.#theme() }, "◐"),
-      h("button", { type: "button", class: "quiet", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", onclick: () => help() }, "?"),
+      h("button", { class: "quiet", "aria-label": "Theme", title: "Theme (t)", onclick: () => this.#theme() }, "◐"),
+      h("button", { class: "quiet", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", onclick: () => help() }, "?"),
     );
   }
 
@@ -164,6 +164,12 @@ export class Shell {
     mark(this.#state, "data-state", name);
     if (this.#state.textContent !== words) this.#state.textContent = words;
     if (state === "live" && isReachable()) void this.#banner.look(this.#life.signal);
+  }
+
+  /** What is shown stays while nothing newer can be read. */
+  #reload(): void {
+    if (isReachable()) this.#draw();
+    else say("The daemon does not answer.", true);
   }
 
   #theme(): void {

@@ -2,9 +2,10 @@
 
 import { type Compaction, client } from "./api.ts";
 import { say } from "./dialog.ts";
-import { type Child, fill, h } from "./dom.ts";
+import { type Child, fill, h, select } from "./dom.ts";
 import { KIND_WORDS } from "./names.ts";
 import { brief, dollars, share, whole } from "./number.ts";
+import { dataTable } from "./table.ts";
 import { type Context, failure, wordsOf } from "./view.ts";
 
 type Level = "embedded" | "session_memory" | "full";
@@ -28,10 +29,11 @@ const LEVELS: readonly [string, string][] = [
 const SIZES: readonly [string, string][] = [["", "automatic"], ["1000", "1,000 tokens"], ["2000", "2,000 tokens"], ["4000", "4,000 tokens"], ["8000", "8,000 tokens"], ["16000", "16,000 tokens"]];
 
 export function trials(session: string, context: Context, done: (made: Compaction) => void): HTMLElement {
-  const level = choice("Level", LEVELS);
-  const size = choice("Size of the summary", SIZES);
+  const level = select("Level", LEVELS);
+  const size = select("Size of the summary", SIZES);
   const rows = h("tbody");
-  const table = h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Trials", hidden: true }, h("table", { class: "data" }, h("thead", null, h("tr", null, ["Summary", "Prompt", "Fidelity", "Names lost", "Cost", ""].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "Action"))))), rows));
+  const table = dataTable("Trials", ["Summary", "Prompt", "Fidelity", "Names lost", "Cost", ""], rows);
+  table.hidden = true;
   const status = h("div", { role: "status" });
   const run = h("button", { type: "submit" }, "Try");
   const form = h("form", null, h("label", null, "Level", level), h("label", null, "Size of the summary", size), run);
@@ -93,10 +95,6 @@ function trialRow(tried: Compaction, cost: string, make: () => void): HTMLElemen
     h("td", null, share(tried.fidelity)),
     h("td", null, lostWords),
     h("td", null, cost),
-    h("td", null, h("button", { type: "button", onclick: make }, "Compact with these settings")),
+    h("td", null, h("button", { onclick: make }, "Compact with these settings")),
   );
-}
-
-function choice(label: string, options: readonly [string, string][]): HTMLSelectElement {
-  return h("select", { "aria-label": label }, options.map(([value, name]) => h("option", { value }, name)));
 }

@@ -60,7 +60,7 @@ export function failure(error: unknown, again?: () => void): HTMLElement {
     { class: "failure", role: "alert" },
     h("p", null, wordsOf(error)),
     hint && h("p", { class: "faint" }, hint),
-    again && h("button", { type: "button", onclick: again }, "Try again"),
+    again && h("button", { onclick: again }, "Try again"),
   );
 }
 

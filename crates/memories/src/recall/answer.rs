@@ -199,6 +199,7 @@ impl MemoryService {
             name: topic.name.to_string(),
             description: topic.header.description.clone(),
             kind: topic.header.kind,
+            recall: topic.header.recall,
             age: age(topic.modified, self.cx.now()),
             modified: rfc3339(topic.modified),
             certainty,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bethink_api::MemoryAuthor;
+use bethink_api::{MemoryAuthor, MemoryRecall};
 use bethink_config::Settings;
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
@@ -38,6 +38,10 @@ async fn a_hook_gets_a_pinned_topic_once_beside_what_matches() {
     let both = hook(&memories, "how far in the fog and haze?", &[]).await;
     assert_eq!(both, ["private/style", "private/fog"]);
     assert_eq!(hook(&memories, "a sober style", &[]).await, ["private/style"], "only once");
+    let asked = serde_json::json!({ "project_dir": DIR, "query": "how far in the haze?" });
+    let found = memories.recall(serde_json::from_value(asked).unwrap()).await.unwrap().memories;
+    let haze = found.iter().find(|one| one.name == "haze").expect("a search finds it");
+    assert_eq!(haze.recall, Some(MemoryRecall::Never));
     let key = format!("ghp_{}", "Ab1".repeat(12));
     let dir = memories.project(DIR).await.unwrap().directory(Scope::Private).dir.clone();
     std::fs::write(dir.join("style.md"), format!("---\nrecall: always\n---\n{key}\n")).unwrap();

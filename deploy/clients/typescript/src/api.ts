@@ -3799,6 +3799,7 @@ export interface components {
             /** @description A one-line description. */
             description?: string | null;
             type?: components["schemas"]["MemoryKind"] | null;
+            recall?: components["schemas"]["MemoryRecall"] | null;
             /** @description The memory's age, in words. */
             age: string;
             /** @description When the memory last changed, as RFC 3339: the time in its front matter, or else that of its file. */

@@ -101,19 +101,19 @@ function decide(candidate: Candidate, again: () => void): HTMLElement {
     const area = h("textarea", { class: "editor-text short", "aria-label": "What to remember", rows: 3 });
     area.value = draftOf(id)?.text ?? candidate.sentence;
     area.addEventListener("input", () => keepDraft(id, { text: area.value, base: candidate.sentence, etag: "" }));
-    const save = h("button", { type: "button", class: "primary", onclick: () => void change(keep(area.value)) }, "Keep this text");
+    const save = h("button", { class: "primary", onclick: () => void change(keep(area.value)) }, "Keep this text");
     const cancel = () => {
       dropDraft(id);
       editor.replaceChildren();
       buttons.hidden = false;
     };
     buttons.hidden = true;
-    editor.replaceChildren(area, h("div", { class: "buttons start" }, save, h("button", { type: "button", onclick: cancel }, "Cancel")));
+    editor.replaceChildren(area, h("div", { class: "buttons start" }, save, h("button", { onclick: cancel }, "Cancel")));
     area.focus();
   };
   const button = (key: string, name: string, act: () => void, primary = false) =>
-    h("button", { type: "button", class: primary ? "primary" : null, "data-key": key, title: `${name} (${key})`, "aria-keyshortcuts": key, onclick: act }, name);
-  const buttons = h("div", { class: "buttons start" }, button("k", "Keep", () => void change(keep(null)), true), button("e", "Edit and keep", edit), button("d", "Drop", () => void change(drop)));
+    h("button", { class: primary ? "primary" : null, "data-key": key, title: `${name} (${key})`, "aria-keyshortcuts": key, onclick: act }, name);
+  const buttons = h("div", { class: "buttons start" }, button("y", "Keep", () => void change(keep(null)), true), button("e", "Edit and keep", edit), button("d", "Drop", () => void change(drop)));
   const box = h("div", null, buttons, editor, place);
   if (draftOf(id)) edit();
   return box;

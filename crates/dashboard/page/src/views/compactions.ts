@@ -1,6 +1,7 @@
 // The compactions of a session: what each one kept, restored and lost, and how to undo it.
 
 import { type Compaction, client } from "../api.ts";
+import { piece } from "../bar.ts";
 import { ask, say } from "../dialog.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { messageView } from "../message-view.ts";
@@ -69,8 +70,8 @@ function fidelityBadge(done: Compaction): Child {
 function pair(done: Compaction, window: number): HTMLElement {
   const scale = Math.max(window, done.tokens_before, 1);
   const bar = (kind: string, tokens: number, summary: number) => {
-    const rest = h("span", { class: "piece part-tail" });
-    const text = h("span", { class: "piece part-summary" });
+    const rest = piece("tail");
+    const text = piece("summary");
     text.style.width = `${(100 * Math.min(summary, tokens)) / scale}%`;
     rest.style.width = `${(100 * Math.max(0, tokens - summary)) / scale}%`;
     return [h("span", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track" }, text, rest)), h("span", { class: "number" }, `${whole(tokens)} ${kind}`)];
@@ -84,7 +85,7 @@ function detail(opened: Opened, context: Context, done: Compaction, newest: stri
     h("p", { class: "crumbs" }, h("a", { href: link(["session", opened.id, "compactions"]) }, "All compactions")),
     h("div", { class: "beside" }, h("h2", null, headline(done)), h("div", { class: "buttons" }, changeButton(opened, done, newest, again))),
     h("p", { class: "faint" }, time(done.created_at, true), done.undone_at && [" · undone ", time(done.undone_at, true)]),
-    done.warning && h("p", { class: "notice" }, done.warning),
+    done.id !== newest && done.warning && h("p", { class: "notice" }, done.warning),
     pair(done, opened.session().model.context_window),
     h(
       "div",
@@ -118,7 +119,7 @@ function changeButton(opened: Opened, done: Compaction, newest: string | undefin
     }
     again();
   };
-  return h("button", { type: "button", onclick: () => void undo() }, "Undo…");
+  return h("button", { onclick: () => void undo() }, "Undo…");
 }
 
 function redoButton(opened: Opened, done: Compaction, again: () => void): Child {
@@ -133,7 +134,7 @@ function redoButton(opened: Opened, done: Compaction, again: () => void): Child 
     }
     again();
   };
-  return h("button", { type: "button", onclick: () => void redo() }, "Redo");
+  return h("button", { onclick: () => void redo() }, "Redo");
 }
 
 function kept(opened: Opened, done: Compaction): HTMLElement {
@@ -167,7 +168,7 @@ function lost(done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Lost"),
-    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, IDs), the prompt still contains ${whole(kept)}: `, fidelityBadge(done)),
+    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, IDs), the prompt still contains ${whole(kept)}. Names used more often or more recently count more: `, fidelityBadge(done)),
     namesOf(lost, "Most important missing names:"),
     hindsight && h("p", null, `Since then, the session used ${count(hindsight.names, "name")} again. The prompt still contained ${whole(hindsight.kept)} of them (${share(hindsight.score)}).`),
     hindsight && namesOf(hindsight.lost, "Used again, but missing from the prompt:"),
@@ -192,7 +193,7 @@ function behind(opened: Opened, context: Context, done: Compaction): HTMLElement
     cursor = page.next_cursor ?? null;
     return page.messages;
   };
-  const more = h("button", { type: "button", onclick: () => aside(add(), context.signal) }, "Show more");
+  const more = h("button", { onclick: () => aside(add(), context.signal) }, "Show more");
   const add = async () => {
     const messages = await read(false);
     more.before(...messages.map(messageView));

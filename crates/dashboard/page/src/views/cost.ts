@@ -1,16 +1,17 @@
 // The model calls that bethink made for its own work, and their cost.
 
 import { type Usage, type UsageSums, client } from "../api.ts";
-import { type Child, h } from "../dom.ts";
+import { type Child, h, select } from "../dom.ts";
 import { brief, count, dollars, share, whole } from "../number.ts";
 import { link } from "../route.ts";
+import { dataTable } from "../table.ts";
 import { time } from "../time.ts";
 import { type Context, empty, into } from "../view.ts";
 
 const DAYS: readonly [string, string][] = [["1", "Today"], ["7", "7 days"], ["30", "30 days"], ["", "All time"]];
 
 export async function cost(main: HTMLElement, context: Context): Promise<void> {
-  const span = h("select", { "aria-label": "Period" }, DAYS.map(([days, name]) => h("option", { value: days, selected: days === "30" }, name)));
+  const span = select("Period", DAYS, "30");
   const apart = h("input", { type: "checkbox", id: "apart" });
   const place = h("div");
   const draw = () => {
@@ -25,7 +26,7 @@ export async function cost(main: HTMLElement, context: Context): Promise<void> {
 }
 
 function show(usage: Usage, apart: boolean): Child {
-  return [today(usage), usage.rows.length === 0 ? empty("No model calls in this period.", "bethink also works without a model. To use one, set it under `[model]` in the settings.") : table(usage, apart)];
+  return [today(usage), usage.rows.length === 0 ? empty("No model calls in this period.", "bethink also works without a model. To use one, set it under ", h("code", null, "[model]"), " in the settings.") : table(usage, apart)];
 }
 
 function today(usage: Usage): HTMLElement {
@@ -47,7 +48,6 @@ function tile(name: string, value: string): Child {
 
 function table(usage: Usage, apart: boolean): Child {
   const head = ["Purpose", "Model", ...(apart ? ["Session"] : []), "Calls", "Failed", "Input", "Cached", "Output", "Cost", "Last call"];
-  const figures = new Set(["Calls", "Failed", "Input", "Cached", "Output", "Cost"]);
   const rows = usage.rows.map((row) =>
     h(
       "tr",
@@ -61,7 +61,7 @@ function table(usage: Usage, apart: boolean): Child {
   );
   const total = h("tr", { class: "total" }, h("th", { scope: "row", colspan: apart ? 3 : 2 }, "Total"), sums(usage.totals), h("td"));
   return [
-    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Model calls" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head.map((name) => h("th", { scope: "col", class: figures.has(name) ? "number" : null }, name)))), h("tbody", null, rows), h("tfoot", null, total))),
+    dataTable("Model calls", head, h("tbody", null, rows), h("tfoot", null, total)),
     usage.more && h("p", { class: "faint" }, "Some rows are not shown, but the totals include them."),
     usage.totals.unpriced > 0 && h("p", { class: "faint" }, `The cost does not include ${count(usage.totals.unpriced, "call")} to models without a known price.`),
   ];

@@ -3,9 +3,12 @@
 import { agentRows, hasBethink, readAgents } from "../agents.ts";
 import { type AgentInstall, type Health, type MemoryShelf, type ModelState, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
+import { listed } from "../names.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { link, replace } from "../route.ts";
+import { SCOPE_WORDS } from "../scopes.ts";
+import { facts } from "../table.ts";
 import { type Context, badge, into } from "../view.ts";
 
 const STATES: Readonly<Record<string, [string, string]>> = {
@@ -16,8 +19,6 @@ const STATES: Readonly<Record<string, [string, string]>> = {
   spent: ["today's budget is spent", "bad"],
   broken: ["unusable", "bad"],
 };
-
-const SCOPES: Readonly<Record<string, string>> = { private: "Private", team: "Team", person: "Personal, for all projects" };
 
 export async function doctor(main: HTMLElement, context: Context): Promise<void> {
   const [daemon, model, agents, lint] = [h("section"), h("section"), h("section"), h("div")];
@@ -60,10 +61,6 @@ function agentStates(agents: readonly AgentInstall[]): Child {
   ];
 }
 
-function listed(names: readonly string[]): string {
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
 function modelState(model: ModelState): Child {
   const [words, kind] = STATES[model.state] ?? [model.state, "bad"];
   const rows: [string, Child][] = [
@@ -79,7 +76,7 @@ function modelState(model: ModelState): Child {
     h("h2", null, "Model ", badge(words, kind)),
     model.detail && h("p", null, model.detail),
     model.problems.map((problem) => h("p", { class: "notice" }, problem.found, ": ", problem.todo)),
-    h("table", { class: "facts" }, h("tbody", null, rows.filter(([, value]) => value).map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "break" }, value))))),
+    facts(rows.filter(([, value]) => value)),
   ];
 }
 
@@ -88,7 +85,7 @@ function shelf(shelf: MemoryShelf, project: string): Child {
   return h(
     "section",
     { class: "shelf" },
-    h("h3", null, SCOPES[shelf.scope] ?? shelf.scope, " ", shelf.findings.length === 0 && shelf.there && badge("no problems", "good")),
+    h("h3", null, SCOPE_WORDS[shelf.scope] ?? shelf.scope, " ", shelf.findings.length === 0 && shelf.there && badge("no problems", "good")),
     h("p", { class: "faint break" }, facts.filter((fact) => fact !== "").join(" · "), h("br"), shelf.dir),
     shelf.fault && h("p", { class: "notice" }, shelf.fault),
     shelf.index?.cut_by && h("p", { class: "notice" }, `The index has too many ${shelf.index.cut_by}. Prompts contain only its beginning.`),

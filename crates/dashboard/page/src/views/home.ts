@@ -54,6 +54,11 @@ function parts(sessions: readonly Session[], context: Context): Child {
   return [h("div", null, needs, review, recalled, learned, waiting), h("section", { class: "home-sessions" }, h("h2", null, "Sessions"), byDay(sessions))];
 }
 
+/** Says how many of all are listed. */
+function numberOf({ length }: readonly unknown[]): string {
+  return length === 0 ? "" : length > ROWS ? ` (${ROWS} of ${length})` : ` (${length})`;
+}
+
 const isRecent = (at: string) => Date.now() - Date.parse(at) < DAY_MS;
 
 async function readRecalls(sessions: readonly Session[], signal: AbortSignal): Promise<Recalled[]> {
@@ -64,7 +69,7 @@ async function readRecalls(sessions: readonly Session[], signal: AbortSignal): P
 function recalls(all: readonly Recalled[], signal: AbortSignal): Child {
   const shown = all.slice(0, ROWS);
   return [
-    h("h2", null, "Recalled in the last 24 hours", all.length > 0 && ` (${all.length})`),
+    h("h2", null, "Recalled in the last 24 hours", numberOf(all)),
     all.length === 0
       ? h("p", { class: "faint" }, "No memory was added to a prompt. ", h("a", { href: link(["recall"]) }, "See what would be recalled for a question"), ".")
       : h("ul", { class: "plain lines" }, shown.map((one) => recallRow(one, shown, signal))),
@@ -77,7 +82,7 @@ function recallRow(one: Recalled, all: readonly Recalled[], signal: AbortSignal)
   const memory = h("a", { href: addressOf({ project: session.project_dir, scope: one.scope as Memory["scope"], name }) }, name);
   // What is shown without it is true as well.
   showUse(one, all, used, signal).catch(() => undefined);
-  return h("li", null, memory, h("span", { class: "faint" }, " in "), h("a", { href: link(["session", session.id], { seq }), dir: "auto" }, titleOf(session)), " ", time(at), h("br"), used);
+  return h("li", null, memory, h("span", { class: "faint" }, " in "), h("a", { href: link(["session", session.id], { seq }), dir: "auto" }, titleOf(session)), " · ", time(at), h("br"), used);
 }
 
 /** Says which words of the memory only the answer can have from it. Other memories of the session are no proof. */
@@ -107,10 +112,10 @@ async function readLearned(projects: readonly string[], signal: AbortSignal): Pr
 
 function learnedToday(all: readonly Learned[]): Child {
   return [
-    h("h2", null, "New or changed memories in the last 24 hours", all.length > 0 && ` (${all.length})`),
+    h("h2", null, "New or changed memories in the last 24 hours", numberOf(all)),
     all.length === 0
       ? h("p", { class: "faint" }, "None. ", h("a", { href: link(["memories"], { add: 1 }) }, "Add one"), ".")
-      : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map(({ memory, project }) => h("li", null, h("a", { href: addressOf({ project, scope: memory.scope, name: memory.name }) }, memory.name), h("span", { class: "faint", dir: "auto" }, ` ${memory.description ?? ""} `), time(memory.modified)))),
+      : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map(({ memory, project }) => h("li", null, h("a", { href: addressOf({ project, scope: memory.scope, name: memory.name }) }, memory.name), h("span", { class: "faint", dir: "auto" }, ` ${memory.description ?? ""}`), " · ", time(memory.modified)))),
   ];
 }
 
@@ -134,7 +139,7 @@ function candidates(all: readonly Candidate[], context: Context): Child {
 function proposalList(open: readonly Proposal[]): Child {
   if (open.length === 0) return null;
   return [
-    h("h2", null, `Proposals for the team (${open.length})`),
+    h("h2", null, "Proposals for the team", numberOf(open)),
     h("ul", { class: "plain lines" }, open.slice(0, ROWS).map((proposal) => h("li", null, h("a", { href: link(["proposals"]) }, proposal.name), " ", badge(proposal.replaces ? "changes a topic" : "new topic"), " ", time(proposal.proposed_at)))),
   ];
 }
@@ -161,7 +166,7 @@ function problems({ health, teams }: Problems, context: Context): Child {
   for (const { project, scope, name } of unsaved()) all.push(["Unsaved text for ", h("a", { href: addressOf({ project, scope, name }) }, name), " is kept in this tab."]);
   for (const [project, team] of teams) {
     for (const conflict of team.conflicts ?? []) {
-      all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " has conflicting versions. ", h("button", { type: "button", class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
+      all.push([h("a", { href: addressOf({ project, scope: "team", name: conflict.name }) }, conflict.name), " has conflicting versions. ", h("button", { class: "small", onclick: () => void resolveConflict(project, conflict, context.reload) }, "Compare and choose…")]);
     }
     for (const blocked of team.blocked ?? []) all.push([`${blocked.file} ${BLOCKED[blocked.way]}: `, blocked.reasons.join("; ")]);
     for (const problem of team.problems ?? []) all.push(problem);

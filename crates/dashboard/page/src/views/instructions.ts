@@ -86,10 +86,10 @@ function fileRow(file: InstructionFile, approved: readonly string[], decide: Dec
 }
 
 function skippedRow(one: SkippedInstruction, decide: Decide): HTMLElement {
-  const approve = h("button", { type: "button", class: "small", "aria-label": `Approve ${one.path}`, onclick: () => decide(one.path, true) }, "Approve…");
+  const approve = h("button", { class: "small", "aria-label": `Approve ${one.path}`, onclick: () => decide(one.path, true) }, "Approve…");
   return h("li", null, h("p", null, copyable(one.path), one.approve && [" ", approve]), h("p", { class: "faint break" }, one.why, one.imported_by && ` · imported by ${one.imported_by}`));
 }
 
 function revoke(path: string, decide: Decide): HTMLElement {
-  return h("button", { type: "button", class: "small", "aria-label": `Revoke the approval of ${path}`, onclick: () => decide(path, false) }, "Revoke");
+  return h("button", { class: "small", "aria-label": `Revoke the approval of ${path}`, onclick: () => decide(path, false) }, "Revoke");
 }

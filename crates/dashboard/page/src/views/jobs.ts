@@ -3,6 +3,7 @@
 import { type Job, client } from "../api.ts";
 import { type Child, h } from "../dom.ts";
 import { bytes, whole } from "../number.ts";
+import { dataTable } from "../table.ts";
 import { time } from "../time.ts";
 import { type Context, badge, empty, into, later } from "../view.ts";
 
@@ -52,8 +53,7 @@ function show(jobs: readonly Job[]): Child {
       h("td", null, time(job.updated_at)),
     ),
   );
-  const head = ["Job", "State", "Progress", "Result", "Updated"].map((name) => h("th", { scope: "col", class: name === "Progress" ? "number" : null }, name));
-  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Jobs" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head)), h("tbody", null, rows)));
+  return dataTable("Jobs", ["Job", "State", "Progress", "Result", "Updated"], h("tbody", null, rows));
 }
 
 function progress(job: Job): string {

@@ -2,13 +2,13 @@
 
 import { type MemoriesPage, type Memory, client } from "../api.ts";
 import { addMemory } from "../add-memory.ts";
-import { h, show } from "../dom.ts";
+import { h, select, show } from "../dom.ts";
 import { List } from "../list.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { recallsOf } from "../recalls.ts";
 import { link, replace } from "../route.ts";
-import { RECALL_WORDS, SCOPES, SCOPE_WORDS, TYPES } from "../scopes.ts";
+import { RECALL_WORDS, SCOPE_CHOICES, TYPES } from "../scopes.ts";
 import { time } from "../time.ts";
 import { type Context, badge, empty, failure, heading, later } from "../view.ts";
 
@@ -38,11 +38,11 @@ class Memories {
   #all: Memory[] = [];
   #shown: Memory[] = [];
   #asked = 0;
-  readonly #scope = select("Remembered for", SCOPES.map((scope) => [scope, SCOPE_WORDS[scope] ?? scope]), "Everywhere");
-  readonly #type = select("Type", TYPES.map((type) => [type, type]), "Any type");
-  readonly #age = select("Age", AGES, "Any age");
-  readonly #from = select("Source", SOURCES, "Any source");
-  readonly #use = select("Use", [["never", "Not recalled"], ["recalled", "Recalled"], ["pinned", "Pinned"], ["suppressed", "Suppressed"]], "Any use");
+  readonly #scope = choice("Remembered for", SCOPE_CHOICES, "Everywhere");
+  readonly #type = choice("Type", TYPES.map((type) => [type, type]), "Any type");
+  readonly #age = choice("Age", AGES, "Any age");
+  readonly #from = choice("Source", SOURCES, "Any source");
+  readonly #use = choice("Use", [["never", "Not recalled"], ["recalled", "Recalled"], ["pinned", "Pinned"], ["suppressed", "Suppressed"]], "Any use");
   /** Scope and name of what was recalled; `null` until the filter asks. */
   #recalled: ReadonlySet<string> | null = null;
 
@@ -61,7 +61,7 @@ class Memories {
       one.addEventListener("change", () => void this.#chosen());
     }
     const add = () => addMemory(this.#project, this.#context.signal);
-    const button = h("button", { type: "button", class: "primary", title: "a", "aria-keyshortcuts": "a", onclick: add }, "Add a memory");
+    const button = h("button", { class: "primary", title: "a", "aria-keyshortcuts": "a", onclick: add }, "Add a memory");
     this.node.append(heading("Memories", h("div", { class: "filters" }, this.#filter, chosen.node, button)), h("div", { class: "selects" }, selects), this.#sum, this.#place);
     document.addEventListener(
       "keydown",
@@ -174,8 +174,8 @@ class Memories {
   }
 }
 
-function select(label: string, values: readonly (readonly [string, string])[], any: string): HTMLSelectElement {
-  return h("select", { "aria-label": label }, h("option", { value: "" }, any), values.map(([value, name]) => h("option", { value }, name)));
+function choice(label: string, values: readonly (readonly [string, string])[], any: string): HTMLSelectElement {
+  return select(label, [["", any], ...values]);
 }
 
 /** Name of a filter in the address. */

@@ -184,15 +184,15 @@ class OneMemory {
       h("span", null, authorWords(version.author)),
       h("span", { class: "faint" }, what, version.note ? `, ${version.note}` : ""),
       version.session && h("a", { href: link(["session", version.session]) }, "session"),
-      version.current ? badge("current", "good") : version.bytes != null && h("button", { type: "button", class: "small", onclick: () => void this.#look(version) }, "Compare…"),
+      version.current ? badge("current", "good") : version.bytes != null && h("button", { class: "small", onclick: () => void this.#look(version) }, "Compare…"),
     );
   }
 
   async #look(version: MemoryVersion): Promise<void> {
     try {
       const old = await client.text("/v1/memories/{scope}/{name}/history", this.#options({ version: version.version }));
-      const restore = h("button", { type: "button", class: "primary", onclick: () => void this.#restore(version, dialog) }, "Restore this version…");
-      const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
+      const restore = h("button", { class: "primary", onclick: () => void this.#restore(version, dialog) }, "Restore this version…");
+      const close = h("button", { onclick: () => dialog.close() }, "Close");
       const dialog = modal("Changes if this version is restored", [h("p", { class: "faint" }, "Written ", time(version.at), `, ${authorWords(version.author)}.`), diffView(this.#text, old.text), h("div", { class: "buttons" }, close, restore)]);
       dialog.classList.add("wide");
       close.focus();

@@ -86,11 +86,11 @@ function show(opened: Opened, notes: Notes, { again, edit }: { readonly again: (
     }
     again();
   };
-  const button = h("button", { type: "button", onclick: () => void update(button) }, "Update notes");
+  const button = h("button", { onclick: () => void update(button) }, "Update notes");
   return [
-    h("div", { class: "beside" }, h("p", { class: "faint" }, age(opened, notes, behind)), h("div", { class: "buttons" }, h("button", { type: "button", onclick: edit }, "Edit notes"), button)),
+    h("div", { class: "beside" }, h("p", { class: "faint" }, age(opened, notes, behind)), h("div", { class: "buttons" }, h("button", { onclick: edit }, "Edit notes"), button)),
     notes.fault && h("p", { class: "notice" }, notes.fault),
-    h("div", { class: "paper" }, prose(notes.text, { top: 2 })),
+    h("div", { class: "paper" }, prose(notes.text.replace(/^(_.+_)\n(?=\S)/gm, "$1\n\n"), { top: 2 })),
   ];
 }
 

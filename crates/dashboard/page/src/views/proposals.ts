@@ -8,7 +8,7 @@ import { shortDir } from "../names.ts";
 import { count } from "../number.ts";
 import { time } from "../time.ts";
 import { sourceWords } from "./memory.ts";
-import { type Context, badge, empty, failure, heading, into, later, wordsOf } from "../view.ts";
+import { type Context, badge, empty, failure, heading, into, later } from "../view.ts";
 
 /** Number of proposals that are open at first. */
 const OPENED = 5;
@@ -79,14 +79,13 @@ function decide(proposal: Proposal, again: () => void): HTMLElement {
       again();
     } catch (error) {
       for (const button of buttons.querySelectorAll("button")) button.disabled = false;
-      fill(place, failure(error));
-      if (conflict && error instanceof ApiError && error.status === 409) fill(place, failure(error), conflict());
-      else say(wordsOf(error), true);
+      const isConflict = error instanceof ApiError && error.status === 409;
+      fill(place, failure(error), isConflict && conflict?.());
     }
   };
   const approve = (replace: boolean) =>
     change(() => client.post("/v1/proposals/{id}/approve", { path: { id }, body: { replace } }), `Approved: ${name} was added to the team's memory.`, () =>
-      h("button", { type: "button", class: "danger", onclick: () => void confirmReplace() }, "Replace the current version…"),
+      h("button", { class: "danger", onclick: () => void confirmReplace() }, "Replace the current version…"),
     );
   const confirmReplace = async () => {
     const text = h("p", null, "The topic has changed since this was proposed. The changes shown are relative to the current version. The history keeps both versions.");
@@ -100,8 +99,8 @@ function decide(proposal: Proposal, again: () => void): HTMLElement {
   const buttons = h(
     "div",
     { class: "buttons start" },
-    h("button", { type: "button", class: "primary", onclick: () => void approve(false) }, "Approve"),
-    h("button", { type: "button", onclick: () => void confirmReject() }, "Reject…"),
+    h("button", { class: "primary", onclick: () => void approve(false) }, "Approve"),
+    h("button", { onclick: () => void confirmReject() }, "Reject…"),
   );
   return h("div", null, buttons, place);
 }

@@ -2,14 +2,15 @@
 
 import { type MemoryScope, type RecallAnswer, type RecallChange, type RecalledMemory, client } from "../api.ts";
 import { say } from "../dialog.ts";
-import { type Child, fill, h } from "../dom.ts";
+import { type Child, fill, h, select } from "../dom.ts";
 import { Editor, type Editing } from "../editor.ts";
 import { draftKey, writeMemory } from "../memory-actions.ts";
+import { listed } from "../names.ts";
 import { count, share, whole } from "../number.ts";
 import { chooser } from "../project.ts";
 import { prose } from "../prose.ts";
 import { link, replace } from "../route.ts";
-import { SCOPES, SCOPE_WORDS } from "../scopes.ts";
+import { RECALL_WORDS, SCOPE_CHOICES } from "../scopes.ts";
 import { time } from "../time.ts";
 import { type Context, aside, badge, empty, heading, into } from "../view.ts";
 
@@ -58,7 +59,7 @@ class RecallView {
     replace(["recall"], { project, q });
     this.#found = null;
     this.#asked = JSON.stringify([q, project]);
-    if (q === "" || project === "") return this.#place.replaceChildren(empty("Enter a question or a task.", "This view shows the best matches. Those marked “perhaps” would not be added to a prompt automatically."));
+    if (q === "" || project === "") return this.#place.replaceChildren(empty("Enter a question or a task.", "This view shows the best matches. Those marked “perhaps” or “suppressed” would not be added to a prompt automatically."));
     await into(this.#place, this.#context, () => this.#post([]), (answer) => {
       this.#found = answer;
       return this.#show(answer, null);
@@ -75,12 +76,12 @@ class RecallView {
     const none = answer.memories.length === 0 && empty("No matching memories.", "Nothing would be added to the prompt. Words in a memory's name and description count most.");
     const fallen = before?.flatMap((memory, at) => (placeIn(answer.memories, memory) < 0 ? [`${memory.name} (was ${PLACES[at] ?? ""})`] : [])) ?? [];
     return [
-      before && h("div", { class: "beside" }, h("h2", null, "With this change"), h("button", { type: "button", class: "small", onclick: () => void this.ask() }, "Show the current results")),
+      before && h("div", { class: "beside" }, h("h2", null, "With this change"), h("button", { class: "small", onclick: () => void this.ask() }, "Show the current results")),
       sum,
       none,
       h("ol", { class: "recalled" }, answer.memories.map((memory, at) => this.#item(memory, before && moved(before, memory, at)))),
       fallen.length > 0 && h("p", null, `No longer found: ${fallen.join(", ")}.`),
-      !before && h("div", { class: "buttons start" }, h("button", { type: "button", onclick: () => this.#tryNew() }, "What if there were a new memory…")),
+      !before && h("div", { class: "buttons start" }, h("button", { onclick: () => this.#tryNew() }, "What if there were a new memory…")),
     ];
   }
 
@@ -92,11 +93,11 @@ class RecallView {
     return h(
       "li",
       null,
-      h("div", { class: "beside" }, h("h2", null, h("a", { href: link(["memory", memory.scope, memory.name], { project: this.#project() }) }, memory.name)), h("span", { class: "marks" }, change && badge(change, "good"), score, h("span", { class: "number" }, memory.score.toFixed(2)), memory.type && badge(memory.type), memory.scope === "team" && badge("team", "team"), memory.certainty === "perhaps" && badge("perhaps"))),
+      h("div", { class: "beside" }, h("h2", null, h("a", { href: link(["memory", memory.scope, memory.name], { project: this.#project() }) }, memory.name)), h("span", { class: "marks" }, change && badge(change, "good"), score, h("span", { class: "number" }, memory.score.toFixed(2)), memory.type && badge(memory.type), memory.scope === "team" && badge("team", "team"), memory.recall && badge(RECALL_WORDS[memory.recall] ?? memory.recall), memory.certainty === "perhaps" && badge("perhaps"))),
       memory.description && h("p", null, memory.description),
       h("p", { class: "faint why" }, why(memory), ". Written ", time(memory.modified, true), "."),
       h("details", null, h("summary", null, memory.truncated ? "Text for the prompt (shortened)" : "Text for the prompt"), h("div", { class: "paper" }, prose(memory.content, { top: 3 })), h("p", { class: "faint break" }, memory.path)),
-      change === null && h("button", { type: "button", class: "small", onclick: () => aside(this.#tryChange(memory.scope, memory.name), this.#context.signal) }, "What if…"),
+      change === null && h("button", { class: "small", onclick: () => aside(this.#tryChange(memory.scope, memory.name), this.#context.signal) }, "What if…"),
     );
   }
 
@@ -111,8 +112,8 @@ class RecallView {
       etag: file.etag,
       save: (text, etag) => writeMemory(place, text, etag),
       buttons: (text) => [
-        h("button", { type: "button", onclick: () => attempt(text()) }, "Recall with this change"),
-        h("button", { type: "button", onclick: () => attempt(null) }, "What if it were deleted"),
+        h("button", { onclick: () => attempt(text()) }, "Recall with this change"),
+        h("button", { onclick: () => attempt(null) }, "What if it were deleted"),
       ],
     });
   }
@@ -120,7 +121,7 @@ class RecallView {
   #tryNew(): void {
     const project = this.#project();
     const name = h("input", { value: "new-memory", required: true, spellcheck: "false", autocomplete: "off" });
-    const scope = h("select", null, SCOPES.map((one) => h("option", { value: one }, SCOPE_WORDS[one])));
+    const scope = select(null, SCOPE_CHOICES);
     const place = () => ({ project, scope: scope.value as MemoryScope, name: name.value.trim() });
     const fields = h("div", { class: "editor-form" }, h("div", { class: "form-row" }, h("label", null, "Name", name), h("label", null, "Remembered for", scope)));
     this.#open("What if there were a new memory?", fields, {
@@ -128,7 +129,7 @@ class RecallView {
       base: NEW_TEXT,
       etag: "",
       save: (text, etag) => writeMemory(place(), text, etag),
-      buttons: (text) => h("button", { type: "button", onclick: () => void this.#recall({ scope: place().scope, name: place().name, text: text() }, null) }, "Recall with this memory"),
+      buttons: (text) => h("button", { onclick: () => void this.#recall({ scope: place().scope, name: place().name, text: text() }, null) }, "Recall with this memory"),
     });
   }
 
@@ -180,7 +181,7 @@ function moved(before: readonly RecalledMemory[], memory: RecalledMemory, at: nu
 
 function why(memory: RecalledMemory): Child {
   const { terms, by, place } = memory.why;
-  const words = terms.map((term, n) => [n > 0 && ", ", h("strong", null, term.term), term.fields.length > 0 && ` in ${term.fields.join(" and ")}`]);
+  const words = terms.map((term, n) => [n > 0 && ", ", h("strong", null, term.term), term.fields.length > 0 && ` in ${listed(term.fields)}`]);
   if (by === "model") return [`Chosen by the model${place == null ? "" : ` as number ${place}`}`, terms.length > 0 && ["; contains ", words]];
   return terms.length === 0 ? "Matches the question" : ["Matches ", words];
 }

@@ -1,13 +1,14 @@
 // What fills the context window, what would free how much, and what the session has cost. Only what is unusual is shown
 // of repairs, cache misses and token counts.
 
-import { type CacheReport, type Compaction, type ContextReport, type OutlineMessage, type PromptChange, type StageReport, type TokenEstimate, client } from "../api.ts";
+import { ApiError, type CacheReport, type Compaction, type ContextReport, type OutlineMessage, type PromptChange, type StageReport, type TokenEstimate, client } from "../api.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { brief, count, dollars, share, whole } from "../number.ts";
 import { readOutline } from "../outline.ts";
 import { link } from "../route.ts";
 import { saved, spentOf } from "../session-cost.ts";
 import { openSession } from "../session-head.ts";
+import { facts } from "../table.ts";
 import { time } from "../time.ts";
 import { type Context, into, later } from "../view.ts";
 
@@ -67,18 +68,18 @@ function show(report: ContextReport): Child {
   ];
 }
 
-/** Tries a compaction without a model, which costs nothing. `null` if there is nothing to compact. */
+/** Tries a compaction without a model, which costs nothing. Returns the reason if nothing can be compacted. */
 async function couldFree(id: string, signal: AbortSignal): Promise<Compaction | string> {
   try {
     return await client.post("/v1/sessions/{id}/compact", { path: { id }, body: { dry_run: true, level: "embedded" }, signal });
   } catch (error) {
-    if (error instanceof Error && !signal.aborted && "code" in error && error.code === "not_compactable") return error.message;
+    if (error instanceof ApiError && error.type === "not_compactable") return error.message;
     throw error;
   }
 }
 
 function freeing(id: string, found: Compaction | string): Child {
-  if (typeof found === "string") return h("p", { class: "faint" }, found);
+  if (typeof found === "string") return h("p", { class: "faint" }, `Nothing at the moment: ${found}.`);
   const freed = Math.max(0, found.tokens_before - found.tokens_after);
   const names = found.fidelity_detail;
   return h("p", null, `A compaction now would free ${brief(freed)} tokens (${brief(found.tokens_before)} → ${brief(found.tokens_after)}), and the prompt would still contain ${whole(names.kept)} of ${count(names.names, "name")} in use (files, functions, errors, IDs). `, h("a", { href: link(["session", id, "compactions"]) }, "Try other ways to summarize"));
@@ -139,8 +140,4 @@ function stage(stage: StageReport): HTMLElement {
     h("p", { class: "faint" }, `${whole(stage.tokens_before)} → ${whole(stage.tokens_after)} tokens; items changed: ${whole(stage.touched.length)}`),
     h("ul", { class: "names" }, stage.touched.map((what) => h("li", null, h("code", null, what)))),
   );
-}
-
-function facts(rows: readonly (readonly [string, Child])[]): HTMLElement {
-  return h("table", { class: "facts" }, h("tbody", null, rows.map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
 }

@@ -124,7 +124,7 @@ class SessionsView {
     if (restart) this.#list.refresh();
     if (some > 0) show(this.#place, this.#list.node);
     else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages, if any, are listed below."));
-    else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. To import earlier sessions, run `bethink import`."));
+    else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. To import earlier sessions, run ", h("code", null, "bethink import"), "."));
   }
 
   #near(first: number, last: number): void {

@@ -78,8 +78,8 @@ class Timeline {
   }
 
   async open(): Promise<void> {
-    const search = hitList(this.#id, this.#context, (seq) => this.#go(seq));
-    const end = (name: string, row: () => number) => h("button", { type: "button", onclick: () => this.#list.show(row()) }, name);
+    const search = hitList(this.#id, this.#context, (seq) => this.#open(seq));
+    const end = (name: string, row: () => number) => h("button", { onclick: () => this.#list.show(row()) }, name);
     const ends = h("div", { class: "ends" }, search, this.#bar.node);
     this.node.append(ends, this.#sum, h("div", { class: "map-bar" }, this.#map.node), this.#list.node);
     // Before anything is read, so that no message is missed.
@@ -210,6 +210,16 @@ class Timeline {
     // A filter may hide the message.
     if (this.#filter !== EVERYTHING && !this.#rows.some((row) => seqOf(row) === seq)) this.#bar.clear();
     this.#list.show(rowOf(this.#rows, seq));
+  }
+
+  /** Goes to a message whose words were searched for, which may be folded. */
+  #open(seq: number): void {
+    this.#go(seq);
+    const at = rowOf(this.#rows, seq);
+    const row = this.#rows[at];
+    if (row?.is === "said") this.#opened.add(`aside ${seq}`).add(`said ${seq}`);
+    else if (row?.is === "call") this.#opened.add(`call ${row.call.id}`);
+    this.#list.renew([at]);
   }
 
   /** Moves to the previous or next turn with `[` and `]`. */

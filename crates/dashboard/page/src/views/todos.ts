@@ -55,10 +55,10 @@ function row(todo: Todo, put: Change): Child {
   return h(
     "li",
     { class: `todo ${todo.status}` },
-    h("button", { type: "button", class: "todo-mark", "aria-label": name, title: `Change to “${WORDS[next]}”`, onclick: go }, MARKS[todo.status]),
+    h("button", { class: "todo-mark", "aria-label": name, title: `Change to “${WORDS[next]}”`, onclick: go }, MARKS[todo.status]),
     h("span", { dir: "auto" }, todo.content),
     todo.priority === "high" && badge("high", "bad"),
-    h("button", { type: "button", class: "small quiet", "aria-label": `Remove: ${todo.content}`, onclick: remove }, "Remove"),
+    h("button", { class: "small quiet", "aria-label": `Remove: ${todo.content}`, onclick: remove }, "Remove"),
   );
 }
 
