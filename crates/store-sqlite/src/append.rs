@@ -7,19 +7,17 @@
 //! only then does the writer query. A single message is sent as it is.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
-use bethink_store::{Append, AppendResult, NewMessage, Receipt, StoreResult, StoredReceipt};
+use bethink_store::{Append, AppendResult, NewMessage, StoreResult};
+use bethink_store_format::{AppendPlan, PlannedMessage, oldest_kept};
 use bethink_transcript::{MessageId, Seq, SessionId, UnixMicros};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use crate::checksum::{checksum, facts};
 use crate::error::fails_all;
-use crate::receipts::{self, reused};
-use crate::sql::{Column, Statement, hex, not_found, sql};
+use crate::receipts;
+use crate::sql::{Column, Statement, hex, sql};
 use crate::writer::{Answer, roll_back};
 
 /// Finds, for each given message, the end of its session, and its seq if it is already stored.
@@ -77,14 +75,6 @@ const MOST_ENDS: usize = 4096;
 /// last message.
 pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
 
-/// The answer to an append as it is stored with its receipt.
-#[derive(Serialize, Deserialize)]
-struct KeptAnswer {
-    appended_to: SessionId,
-    places: Vec<(Seq, bool)>,
-    last_seq: Seq,
-}
-
 /// Answers every request of the group, after one commit for all of them.
 pub(crate) async fn append_group(
     db: &mut SqliteConnection,
@@ -126,28 +116,30 @@ async fn try_append(
     group: &[(Append, Answer<AppendResult>)],
 ) -> StoreResult<(Vec<StoreResult<AppendResult>>, SessionEnds)> {
     let appends = || group.iter().map(|(append, _)| append);
-    let mut plan = WritePlan { sessions: known, ..WritePlan::default() };
+    let mut plan = AppendPlan { sessions: known, ..AppendPlan::default() };
     if !appends().all(|append| plan.sessions.contains_key(&append.session)) {
         let mut asked = Vec::with_capacity(2 * group.len());
         for append in appends() {
             asked.push((append.session, None));
             asked.extend(append.messages.iter().map(|message| (append.session, Some(&message.id))));
         }
-        plan.ask(db, asked).await?;
+        ask(&mut plan, db, asked).await?;
     }
     let keys = appends().filter_map(|append| Some(append.receipt.as_ref()?.key.as_str()));
     plan.receipts = receipts::find(db, keys.collect()).await?;
     let outcomes = appends().map(|append| plan.append(append)).collect();
     let receipts = std::mem::take(&mut plan.new_receipts);
-    let is_one = plan.rows.len() == 1 && receipts.is_empty();
-    if is_one && let Some(row) = plan.rows.pop() {
-        let touched = plan.touched[&row.session];
-        row.bind_one(touched, std::mem::take(&mut plan.raw)).run(db).await?;
-    } else if !plan.rows.is_empty() || !receipts.is_empty() {
-        let mut append = plan.bind(sql(APPEND[usize::from(!receipts.is_empty())].as_str()));
-        if let Some(newest) = plan.newest_receipt {
-            let forget = receipts::oldest_kept(newest);
-            append = append.bind(Value::Array(receipts).to_string()).bind(forget);
+    let is_one = plan.messages.len() == 1 && receipts.is_empty();
+    if is_one && let Some(planned) = plan.messages.pop() {
+        let touched = plan.touched[&planned.session];
+        bind_one(planned, touched).run(db).await?;
+    } else if !plan.messages.is_empty() || !receipts.is_empty() {
+        let mut append = bind(&plan, sql(APPEND[usize::from(!receipts.is_empty())].as_str()));
+        if let Some(newest) = receipts.iter().map(|new| new.at).max() {
+            let rows =
+                receipts.iter().map(|new| receipts::new_row(&new.receipt, &new.answer, new.at));
+            append =
+                append.bind(Value::Array(rows.collect()).to_string()).bind(oldest_kept(newest));
         }
         append.run(db).await?;
     }
@@ -158,152 +150,50 @@ async fn try_append(
     Ok((outcomes, ends))
 }
 
-/// A planned write of messages: what is stored already, and what to write.
-#[derive(Default)]
-pub(crate) struct WritePlan {
-    sessions: SessionEnds,
-    stored: HashMap<(SessionId, MessageId), Seq>,
-    receipts: HashMap<String, StoredReceipt>,
-    rows: Vec<NewRow>,
-    /// The bytes of all rows.
-    raw: Vec<u8>,
-    /// The time of the newest write to each session.
-    touched: HashMap<SessionId, UnixMicros>,
-    new_receipts: Vec<Value>,
-    newest_receipt: Option<UnixMicros>,
+/// Finds the sessions, and which messages are already stored.
+pub(crate) async fn ask(
+    plan: &mut AppendPlan,
+    db: &mut SqliteConnection,
+    messages: Vec<(SessionId, Option<&MessageId>)>,
+) -> StoreResult<()> {
+    let asked: Vec<_> = messages.into_iter().map(|(session, id)| (hex(session), id)).collect();
+    let facts = sql(FACTS).bind(json!(asked).to_string());
+    let read = |row: &crate::sql::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    for (session, last_seq, id, seq) in facts.all(db, read).await? {
+        plan.sessions.insert(session, last_seq);
+        if let (Some(id), Some(seq)) = (id, seq) {
+            plan.stored.insert((session, id), seq);
+        }
+    }
+    Ok(())
 }
 
-impl WritePlan {
-    /// Finds the sessions, and which messages are already stored.
-    pub(crate) async fn ask(
-        &mut self,
-        db: &mut SqliteConnection,
-        messages: Vec<(SessionId, Option<&MessageId>)>,
-    ) -> StoreResult<()> {
-        let asked: Vec<_> = messages.into_iter().map(|(session, id)| (hex(session), id)).collect();
-        let facts = sql(FACTS).bind(json!(asked).to_string());
-        let read = |row: &crate::sql::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        for (session, last_seq, id, seq) in facts.all(db, read).await? {
-            self.sessions.insert(session, last_seq);
-            if let (Some(id), Some(seq)) = (id, seq) {
-                self.stored.insert((session, id), seq);
-            }
-        }
-        Ok(())
-    }
+/// Writes the messages as a part of a transaction.
+pub(crate) async fn write(plan: &AppendPlan, db: &mut SqliteConnection) -> StoreResult<()> {
+    bind(plan, sql(INSERT)).run(db).await.map(drop)
+}
 
-    fn append(&mut self, append: &Append) -> StoreResult<AppendResult> {
-        if let Some(receipt) = &append.receipt
-            && let Some(stored) = self.receipts.get(&receipt.key)
-        {
-            return repeated(append.session, receipt, stored);
-        }
-        let (session, at) = (append.session, append.at);
-        let places = append.messages.iter().map(|message| self.place(session, message, at));
-        let places = places.collect::<StoreResult<Vec<_>>>()?;
-        let last_seq = self.sessions.get(&session).copied();
-        let last_seq = last_seq.ok_or_else(|| not_found("session", session))?;
-        if let Some(receipt) = &append.receipt {
-            let kept = KeptAnswer { appended_to: session, places: places.clone(), last_seq };
-            let answer = json!(kept).to_string();
-            self.new_receipts.push(receipts::new_row(receipt, &answer, at));
-            self.newest_receipt = self.newest_receipt.max(Some(at));
-            let fingerprint = receipt.fingerprint.clone();
-            self.receipts.insert(receipt.key.clone(), StoredReceipt { fingerprint, answer });
-        }
-        Ok(AppendResult { places, last_seq, repeated: false })
-    }
-
-    /// Returns the seq of the message, and whether it is new.
-    pub(crate) fn place(
-        &mut self,
-        session: SessionId,
-        message: &NewMessage,
-        at: UnixMicros,
-    ) -> StoreResult<(Seq, bool)> {
-        let last_seq =
-            self.sessions.get_mut(&session).ok_or_else(|| not_found("session", session))?;
-        let place = match self.stored.entry((session, message.id.clone())) {
-            Entry::Occupied(stored) => return Ok((*stored.get(), false)),
-            Entry::Vacant(place) => place,
-        };
-        *last_seq = last_seq.next();
-        place.insert(*last_seq);
+fn bind(plan: &AppendPlan, statement: Statement) -> Statement {
+    let mut bytes = Vec::new();
+    let rows = plan.messages.iter().map(|planned| {
+        let PlannedMessage { session, seq, message, checksum } = planned;
         let NewMessage { id, role, raw, recorded, created_at } = message;
-        let (role, (start, length)) = (role.store(), join(&mut self.raw, raw));
-        let facts = facts(role, i64::from(*recorded), created_at.0);
-        let checksum = checksum(session, last_seq.0, id.as_str(), &[raw, &facts]);
-        self.rows.push(NewRow {
-            session,
-            seq: *last_seq,
-            id: id.clone(),
-            role,
-            recorded: *recorded,
-            created_at: *created_at,
-            checksum,
-            start,
-            length,
-        });
-        let touched = self.touched.entry(session).or_insert(at);
-        *touched = at.max(*touched);
-        Ok((*last_seq, true))
-    }
-
-    /// Writes the messages as a part of a transaction.
-    pub(crate) async fn write(mut self, db: &mut SqliteConnection) -> StoreResult<()> {
-        self.bind(sql(INSERT)).run(db).await.map(drop)
-    }
-
-    fn bind(&mut self, statement: Statement) -> Statement {
-        let touched =
-            self.touched.iter().map(|(id, at)| json!([hex(*id), self.sessions[id], at.0]));
-        let touched = Value::Array(touched.collect());
-        let rows = Value::Array(self.rows.iter().map(NewRow::json).collect());
-        statement
-            .bind(std::mem::take(&mut self.raw))
-            .bind(rows.to_string())
-            .bind(touched.to_string())
-    }
+        let (start, length) = join(&mut bytes, raw);
+        let (session, role) = (hex(*session), role.store());
+        json!([session, seq, id, role, recorded, created_at.0, checksum, start, length])
+    });
+    let rows = Value::Array(rows.collect());
+    let touched = plan.updates().map(|(id, last_seq, at)| json!([hex(id), last_seq, at.0]));
+    let touched = Value::Array(touched.collect());
+    statement.bind(bytes).bind(rows.to_string()).bind(touched.to_string())
 }
 
-/// A message to insert. Its bytes are a part of the bytes of all rows.
-struct NewRow {
-    session: SessionId,
-    seq: Seq,
-    id: MessageId,
-    role: i64,
-    recorded: bool,
-    created_at: UnixMicros,
-    checksum: i64,
-    start: usize,
-    length: usize,
-}
-
-impl NewRow {
-    /// Binds the parameters of [`APPEND_ONE`].
-    fn bind_one(self, touched: UnixMicros, raw: Vec<u8>) -> Statement {
-        let one = sql(APPEND_ONE).bind(self.session).bind(self.seq).bind(touched);
-        let one = one.bind(self.id).bind(self.role).bind(self.recorded);
-        one.bind(self.created_at).bind(self.checksum).bind(raw)
-    }
-
-    fn json(&self) -> Value {
-        let Self { session, seq, id, role, recorded, created_at, checksum, start, length } = self;
-        let (session, at) = (hex(*session), created_at.0);
-        json!([session, seq, id, role, recorded, at, checksum, start, length])
-    }
-}
-
-fn repeated(
-    session: SessionId,
-    receipt: &Receipt,
-    stored: &StoredReceipt,
-) -> StoreResult<AppendResult> {
-    let kept = serde_json::from_str::<KeptAnswer>(&stored.answer)
-        .ok()
-        .filter(|kept| stored.fingerprint == receipt.fingerprint && kept.appended_to == session);
-    let KeptAnswer { places, last_seq, .. } = kept.ok_or_else(|| reused(&receipt.key))?;
-    Ok(AppendResult { places, last_seq, repeated: true })
+/// Binds the parameters of [`APPEND_ONE`].
+fn bind_one(planned: PlannedMessage, touched: UnixMicros) -> Statement {
+    let PlannedMessage { session, seq, message, checksum } = planned;
+    let NewMessage { id, role, raw, recorded, created_at } = message;
+    let one = sql(APPEND_ONE).bind(session).bind(seq).bind(touched).bind(id).bind(role);
+    one.bind(recorded).bind(created_at).bind(checksum).bind(raw)
 }
 
 /// Appends the bytes of a row. Returns where they begin, counted from 1 as `substr` does, and their length.

@@ -3,12 +3,12 @@
 use bethink_store::{
     ImportBatch, ImportStore, NewRecord, StoreError, StoreFuture, StoreResult, StoredRecord,
 };
+use bethink_store_format::{AppendPlan, record_checksum};
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use crate::append::{WritePlan, join};
-use crate::checksum::checksum;
+use crate::append::{self, join};
 use crate::jobs::note_progress;
 use crate::salvage::record_is_whole;
 use crate::sessions;
@@ -80,13 +80,13 @@ async fn import(db: &mut SqliteConnection, batch: ImportBatch) -> StoreResult<()
     sessions::must_exist(&mut *db, session).await?;
     let messages = records.iter().filter_map(|record| record.message.as_ref());
     let asked = messages.map(|(session, message)| (*session, Some(&message.id))).collect();
-    let mut plan = WritePlan::default();
-    plan.ask(db, asked).await?;
+    let mut plan = AppendPlan::default();
+    append::ask(&mut plan, db, asked).await?;
     let (mut rows, mut bytes) = (Vec::with_capacity(records.len()), Vec::new());
     for record in &records {
         rows.push(place(&mut plan, session, record, &mut bytes)?);
     }
-    plan.write(&mut *db).await?;
+    append::write(&plan, &mut *db).await?;
     let rows = Value::Array(rows).to_string();
     let insert = sql(INSERT).bind(session).bind(bytes).bind(rows);
     insert.insert(&mut *db, || stored_already(session, &records)).await?;
@@ -98,7 +98,7 @@ async fn import(db: &mut SqliteConnection, batch: ImportBatch) -> StoreResult<()
 
 /// Prepares the row of a record: places its message and appends its bytes to those of the others.
 fn place(
-    plan: &mut WritePlan,
+    plan: &mut AppendPlan,
     session: SessionId,
     record: &NewRecord,
     bytes: &mut Vec<u8>,
@@ -116,7 +116,7 @@ fn place(
             (_, false) => own = Some(join(bytes, raw)),
         }
     }
-    let checksum = checksum(session, *line, "", &[head, raw, tail]);
+    let checksum = record_checksum(session, *line, [head, raw, tail]);
     let (head, tail) = (join(bytes, head), join(bytes, tail));
     let (message_session, seq) = place.unzip();
     let (own, own_length) = own.unzip();

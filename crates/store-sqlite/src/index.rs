@@ -1,15 +1,12 @@
 //! Adds the terms of messages to the index, and records how far each session is indexed.
 
-use std::collections::BTreeMap;
-
 use bethink_store::{
-    Counts, IndexBatch, IndexLookup, IndexStore, Posting, SeqRange, StoreError, StoreFuture,
-    StoreResult, TermPlaces, Terms,
+    IndexBatch, IndexLookup, IndexStore, SeqRange, StoreError, StoreFuture, StoreResult, TermPlaces,
 };
+use bethink_store_format::{SortedBatch, due};
 use bethink_transcript::{Seq, SessionId};
 use sqlx::{Executor, Sqlite, SqliteConnection};
 
-use crate::postings::{StoredOccurrence, Writer, can_be_kept, doc};
 use crate::sql::{not_found, sql};
 use crate::store::SqliteStore;
 use crate::{search, segments, tidy};
@@ -74,7 +71,7 @@ impl IndexStore for SqliteStore {
 
     fn index(&self, batch: IndexBatch) -> StoreFuture<'_, bool> {
         Box::pin(async move {
-            let sorted = tokio::task::spawn_blocking(|| sorted(batch))
+            let sorted = tokio::task::spawn_blocking(|| SortedBatch::new(batch))
                 .await
                 .map_err(|error| StoreError::Failed(error.to_string()))?;
             self.write(move |db| Box::pin(index(db, sorted))).await
@@ -100,78 +97,13 @@ impl IndexStore for SqliteStore {
     }
 }
 
-/// A batch sorted by term, to save the writer work.
-struct Sorted {
-    session: SessionId,
-    through: Seq,
-    /// Seq and number of terms of each message.
-    lengths: Vec<(u32, u64)>,
-    terms: BTreeMap<String, Vec<(u32, Counts, u8)>>,
-}
-
-/// Sorts a batch. Called before the write, so that sorting does not occupy the writer.
-fn sorted(batch: IndexBatch) -> Sorted {
-    let IndexBatch { session, entries, through } = batch;
-    let mut sorted = Sorted { session, through, lengths: Vec::new(), terms: BTreeMap::new() };
-    for (seq, terms) in &entries {
-        // Postings have 32 bits for it; no session has four billion messages.
-        if let Ok(seq) = u32::try_from(seq.0) {
-            add_message(&mut sorted, seq, terms);
-        }
-    }
-    sorted
-}
-
-fn add_message(sorted: &mut Sorted, seq: u32, terms: &Terms) {
-    let fields = [&terms.user, &terms.assistant, &terms.tool_input, &terms.tool_result];
-    let length = fields.iter().map(|field| field.split_ascii_whitespace().count()).sum();
-    let code = Posting::length_code(length);
-    let mut count = |term: &str, field: Option<usize>| {
-        if !can_be_kept(term) {
-            return;
-        }
-        if !sorted.terms.contains_key(term) {
-            sorted.terms.insert(term.to_owned(), Vec::new());
-        }
-        let Some(places) = sorted.terms.get_mut(term) else { return };
-        if places.last().is_none_or(|(last, ..)| *last != seq) {
-            places.push((seq, Counts::default(), code));
-        }
-        if let (Some(field), Some((_, counts, _))) = (field, places.last_mut()) {
-            counts.add(field);
-        }
-    };
-    for (field, terms) in fields.into_iter().enumerate() {
-        terms.split_ascii_whitespace().for_each(|term| count(term, Some(field)));
-    }
-    terms.marks.split_ascii_whitespace().for_each(|term| count(term, None));
-    sorted.lengths.push((seq, length as u64));
-}
-
-async fn index(db: &mut SqliteConnection, sorted: Sorted) -> StoreResult<bool> {
+async fn index(db: &mut SqliteConnection, sorted: SortedBatch) -> StoreResult<bool> {
     let (indexed, last) = marks(&mut *db, sorted.session).await?;
-    let is_new = |place: u32| {
-        let place = Seq(u64::from(place));
-        indexed < place && place <= last.min(sorted.through)
-    };
-    let new = sorted.lengths.iter().filter(|(place, _)| is_new(*place));
-    let (messages, terms) = new.fold((0, 0), |(n, sum), (_, length)| (n + 1, sum + length));
+    let (messages, terms) = sorted.new_counts(indexed, last);
     let number = know(db, sorted.session, messages, terms).await?;
-    let mut postings = Writer::default();
-    for (term, places) in &sorted.terms {
-        let new = places.iter().filter(|(place, ..)| is_new(*place));
-        let occurrences: Vec<_> = new
-            .map(|(place, counts, length)| StoredOccurrence {
-                doc: doc(number, *place),
-                counts: counts.0,
-                length: *length,
-            })
-            .collect();
-        postings.add(term.as_bytes(), &occurrences);
-    }
-    segments::add(db, postings.finish(), number).await?;
+    segments::add(db, sorted.pages(number, indexed, last), number).await?;
     sql(MOVE).bind(sorted.session).bind(sorted.through).run(&mut *db).await?;
-    Ok(segments::due(&segments::live(db).await?).is_some())
+    Ok(due(&segments::live(db).await?).is_some())
 }
 
 /// Returns the last indexed message, and the last stored one.

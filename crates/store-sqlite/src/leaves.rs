@@ -11,11 +11,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bethink_store::StoreError;
+use bethink_store_format::is_whole;
 use bethink_transcript::SessionId;
 use bytes::Buf;
 use sqlx::SqliteConnection;
 
-use crate::checksum::is_whole;
 use crate::opened::OpenError;
 use crate::options::PAGE_BYTES;
 use crate::sql::{Column, sql, unsigned};

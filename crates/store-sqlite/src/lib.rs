@@ -32,7 +32,6 @@ mod notes;
 mod open;
 mod opened;
 mod options;
-mod postings;
 mod probe;
 mod readers;
 mod receipts;

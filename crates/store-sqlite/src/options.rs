@@ -42,9 +42,6 @@ pub(crate) const QUEUE: usize = 1024;
 pub(crate) const GROUP_REQUESTS: usize = 256;
 pub(crate) const GROUP_BYTES: usize = 8 << 20;
 
-/// How long an answer is kept for its idempotency key, in microseconds.
-pub(crate) const RECEIPT_MICROS: i64 = 24 * 3600 * 1_000_000;
-
 /// Maximum size of a database that is fully checked before use after an unclean stop, in bytes. A larger database is
 /// checked in the background, so that it is usable within 150 ms.
 pub(crate) const CHECK_AT_ONCE_BYTES: u64 = 64 << 20;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use bethink_store::{Receipt, StoreError, StoreResult, StoredReceipt};
+use bethink_store::{Receipt, StoreResult, StoredReceipt};
+use bethink_store_format::{oldest_kept, reused};
 use bethink_transcript::UnixMicros;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
-use crate::options::RECEIPT_MICROS;
 use crate::record::Record;
 use crate::seal::{SealedValue, seal_of};
 use crate::sql::{Row, sql};
@@ -30,11 +30,6 @@ pub(crate) const KEEP: &str = "
 
     DELETE FROM receipts
     WHERE created_at < ?;";
-
-/// Returns the time before which receipts count as too old at time `at`.
-pub(crate) fn oldest_kept(at: UnixMicros) -> UnixMicros {
-    UnixMicros(at.0.saturating_sub(RECEIPT_MICROS))
-}
 
 pub(crate) async fn find(
     db: &mut SqliteConnection,
@@ -84,8 +79,4 @@ pub(crate) fn new_row(receipt: &Receipt, answer: &str, at: UnixMicros) -> Value 
         ("created_at", SealedValue::Integer(at.0)),
     ]);
     json!([key, fingerprint, answer, at.0, seal])
-}
-
-pub(crate) fn reused(key: &str) -> StoreError {
-    StoreError::Conflict(format!("the idempotency key {key} was used for another request"))
 }

@@ -5,10 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bethink_store::StoreError;
+use bethink_store_format::record_checksum;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
-use crate::checksum::{checksum, message};
+use crate::checksum::message;
 use crate::connect::{known_schema, make_empty};
 use crate::error::from_sqlx;
 use crate::files;
@@ -267,7 +268,7 @@ pub(crate) fn is_whole(table: &str, row: &Row) -> bool {
 pub(crate) fn record_is_whole(row: &Row) -> Result<bool, StoreError> {
     let part = |column: &str| row.get::<Vec<u8>>(column);
     let (head, raw, tail) = (part("head")?, part("raw")?, part("tail")?);
-    let expected = checksum(row.get("session")?, row.get("line")?, "", &[&head, &raw, &tail]);
+    let expected = record_checksum(row.get("session")?, row.get("line")?, [&head, &raw, &tail]);
     Ok(row.get::<i64>("checksum")? == expected)
 }
 

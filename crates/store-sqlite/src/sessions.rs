@@ -4,12 +4,13 @@ use bethink_store::{
     Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
     StoreError, StoreResult,
 };
+use bethink_store_format::reused;
 use bethink_transcript::{SessionId, UnixMicros};
 use serde_json::json;
 use sqlx::{Executor, Sqlite, SqliteConnection};
 
 use crate::readers::Readers;
-use crate::receipts::{self, reused};
+use crate::receipts;
 use crate::record::Record;
 use crate::segments;
 use crate::sql::{hex, not_found, sql};

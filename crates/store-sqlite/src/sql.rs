@@ -1,13 +1,9 @@
 //! Statements with the port's types for parameters, columns and errors.
 
-use bethink_api::{MemoryAuthor, MemoryKind, parse_word};
-use bethink_store::{
-    CandidateState, JobState, ProposalAuthor, ProposalState, StoreError, StoreResult,
-};
-use bethink_transcript::{
-    CallId, CollapseId, CompactionId, JobId, MessageId, Role, Seq, SessionId, UnixMicros,
-};
-use bytes::Bytes;
+use bethink_store::{StoreError, StoreResult};
+use bethink_store_format::read_json;
+pub(crate) use bethink_store_format::{not_found, unreadable, unsigned};
+use bethink_transcript::SessionId;
 use serde::de::DeserializeOwned;
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
@@ -100,8 +96,7 @@ impl Row {
         column: impl ColumnIndex<SqliteRow>,
         what: &str,
     ) -> StoreResult<T> {
-        serde_json::from_str(&self.get::<String>(column)?)
-            .map_err(|error| unreadable(format!("{what}: {error}")))
+        read_json(&self.get::<String>(column)?, what)
     }
 }
 
@@ -129,78 +124,30 @@ impl<T: Column> Column for Option<T> {
     }
 }
 
-/// One line per type: the type, the stored type, and the conversions.
-macro_rules! columns {
-    ($($type:ty, $stored:ty, $store:expr, $read:expr;)*) => {$(
-        impl Column for $type {
-            type Stored = $stored;
+bethink_store_format::columns!();
 
-            fn store(self) -> $stored {
-                let store: fn(Self) -> $stored = $store;
-                store(self)
-            }
+impl Column for String {
+    type Stored = Self;
 
-            fn read(stored: $stored) -> StoreResult<Self> {
-                let read: fn($stored) -> StoreResult<Self> = $read;
-                read(stored)
-            }
-        }
-    )*};
+    fn store(self) -> Self {
+        self
+    }
+
+    fn read(stored: Self) -> StoreResult<Self> {
+        Ok(stored)
+    }
 }
 
-columns! {
-    bool, bool, std::convert::identity, Ok;
-    i64, i64, std::convert::identity, Ok;
-    f64, f64, std::convert::identity, Ok;
-    String, String, std::convert::identity, Ok;
-    Vec<u8>, Vec<u8>, std::convert::identity, Ok;
-    Bytes, Vec<u8>, Vec::from, |bytes| Ok(Bytes::from(bytes));
-    u64, i64, integer, |column| Ok(unsigned(column));
-    usize, i64, |number| integer(number as u64), |column| Ok(usize::try_from(column).unwrap_or_default());
-    Seq, i64, |seq| integer(seq.0), |column| Ok(Seq(unsigned(column)));
-    UnixMicros, i64, |at| at.0, |column| Ok(UnixMicros(column));
-    MessageId, String, |id| id.as_str().to_owned(), |text| read_message_id(&text);
-    Uuid, Vec<u8>, |id| id.as_bytes().to_vec(), |bytes| read_uuid(&bytes);
-    SessionId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(SessionId);
-    CompactionId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CompactionId);
-    CollapseId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CollapseId);
-    JobId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(JobId);
-    CallId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CallId);
-    Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the unknown role");
-    JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the unknown state");
-    MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a memory has the unknown author {word:?}")));
-    MemoryKind, String, |kind| kind.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a candidate has the unknown type {word:?}")));
-    CandidateState, i64, |state| number_in(&CANDIDATE_STATES, &state), |column| at(&CANDIDATE_STATES, column, "a candidate has the unknown state");
-    ProposalAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| unreadable(format!("a proposal has the unknown author {word:?}")));
-    ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the unknown state");
-}
+impl Column for Uuid {
+    type Stored = Vec<u8>;
 
-// Stored as the index in these arrays, so the order must not change.
-const ROLES: [Role; 2] = [Role::User, Role::Assistant];
-const JOB_STATES: [JobState; 4] =
-    [JobState::Queued, JobState::Running, JobState::Done, JobState::Failed];
-const CANDIDATE_STATES: [CandidateState; 3] =
-    [CandidateState::Waiting, CandidateState::Kept, CandidateState::Dropped];
-const PROPOSAL_STATES: [ProposalState; 3] =
-    [ProposalState::Open, ProposalState::Approved, ProposalState::Rejected];
+    fn store(self) -> Vec<u8> {
+        self.as_bytes().to_vec()
+    }
 
-fn number_in<T: PartialEq>(all: &[T], one: &T) -> i64 {
-    all.iter().zip(0..).find(|(other, _)| *other == one).map_or(-1, |(_, number)| number)
-}
-
-fn at<T: Copy>(all: &[T], column: i64, what: &str) -> StoreResult<T> {
-    let found = usize::try_from(column).ok().and_then(|number| all.get(number).copied());
-    found.ok_or_else(|| unreadable(format!("{what} {column}")))
-}
-
-/// Returns the error for a value that this version does not know. It is not reported as damage, because a recovery
-/// would not change the value: only SQLite and the checksums detect damage.
-pub(crate) fn unreadable(why: String) -> StoreError {
-    StoreError::Failed(why)
-}
-
-fn read_message_id(text: &str) -> StoreResult<MessageId> {
-    MessageId::new(text).map_err(|error| unreadable(format!("invalid message id: {error}")))
+    fn read(stored: Vec<u8>) -> StoreResult<Self> {
+        read_uuid(&stored)
+    }
 }
 
 fn read_uuid(bytes: &[u8]) -> StoreResult<Uuid> {
@@ -210,17 +157,4 @@ fn read_uuid(bytes: &[u8]) -> StoreResult<Uuid> {
 /// Converts an id to hexadecimal, for SQLite's `unhex`.
 pub(crate) fn hex(id: SessionId) -> String {
     id.0.simple().to_string()
-}
-
-/// Converts a number to SQLite's signed integers. Larger numbers are never assigned.
-pub(crate) fn integer(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-pub(crate) fn unsigned(column: i64) -> u64 {
-    u64::try_from(column).unwrap_or_default()
-}
-
-pub(crate) fn not_found(what: &'static str, id: impl std::fmt::Display) -> StoreError {
-    StoreError::NotFound { what, id: id.to_string() }
 }

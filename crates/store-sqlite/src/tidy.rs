@@ -6,12 +6,12 @@
 use std::collections::HashSet;
 
 use bethink_store::{StoreError, StoreResult};
+use bethink_store_format::{IndexSegment, PostingPage, due, merge};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::postings::{PostingPage, merge};
 use crate::readers::Readers;
-use crate::segments::{self, SEARCHED, Segment, WRITING};
+use crate::segments::{self, SEARCHED, WRITING};
 use crate::sql::sql;
 use crate::store::SqliteStore;
 
@@ -51,14 +51,14 @@ const REPLACE: &str = "
 pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> StoreResult<bool> {
     sweep(store).await?;
     let live = segments::live(&*store.readers.get().await).await?;
-    let Some(group) = segments::due(&live) else { return Ok(false) };
+    let Some(group) = due(&live) else { return Ok(false) };
     let pages = merged(&store.readers, &group).await?;
     put_in_place(store, group, pages).await?;
     sweep(store).await?;
     Ok(true)
 }
 
-async fn merged(readers: &Readers, group: &[Segment]) -> StoreResult<Vec<PostingPage>> {
+async fn merged(readers: &Readers, group: &[IndexSegment]) -> StoreResult<Vec<PostingPage>> {
     let known: Vec<i64> = sql(KNOWN).all(&*readers.get().await, |row| row.get(0)).await?;
     let known: HashSet<i64> = known.into_iter().collect();
     let mut bodies: Vec<Vec<Vec<u8>>> = Vec::with_capacity(group.len());
@@ -72,7 +72,7 @@ async fn merged(readers: &Readers, group: &[Segment]) -> StoreResult<Vec<Posting
 
 async fn put_in_place(
     store: &SqliteStore,
-    group: Vec<Segment>,
+    group: Vec<IndexSegment>,
     pages: Vec<PostingPage>,
 ) -> StoreResult<()> {
     let range = (
@@ -93,7 +93,7 @@ async fn put_in_place(
 
 /// Replaces the old segments with the new one. If a session was deleted after its postings were read, only the old segments are
 /// marked as stale, so the new one is marked here.
-async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> StoreResult<()> {
+async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<IndexSegment>) -> StoreResult<()> {
     let numbers: Vec<i64> = group.iter().map(|segment| segment.number).collect();
     let live = segments::live(&mut *db).await?;
     let newly_stale = group.iter().any(|old| {

@@ -15,7 +15,7 @@ const BODY_BYTES: usize = 3_900;
 /// longest term.
 const ENTRY_BYTES: usize = 3_600;
 /// Maximum length of a term, in bytes.
-pub(crate) const TERM_BYTES: usize = 220;
+const TERM_BYTES: usize = 220;
 
 /// A message: the number of its session in the upper half, and its seq in the lower half.
 pub(crate) type Doc = u64;
@@ -32,9 +32,9 @@ pub(crate) struct StoredOccurrence {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PostingPage {
-    pub(crate) first: Vec<u8>,
-    pub(crate) body: Vec<u8>,
+pub struct PostingPage {
+    pub first: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 /// Returns the sort key of a term's posting for this message.
@@ -52,13 +52,13 @@ pub(crate) fn can_be_kept(term: &str) -> bool {
 }
 
 /// Builds pages from terms in ascending order.
-#[derive(Default)]
-pub(crate) struct Writer {
+#[derive(Debug, Default)]
+pub(crate) struct PostingWriter {
     pages: Vec<PostingPage>,
     open: Option<PostingPage>,
 }
 
-impl Writer {
+impl PostingWriter {
     /// Adds a term; `occurrences` must be in ascending order.
     pub(crate) fn add(&mut self, term: &[u8], occurrences: &[StoredOccurrence]) {
         let mut rest = occurrences;
@@ -149,7 +149,7 @@ impl PageEntry<'_> {
 }
 
 /// Merges the postings of several segments, without those of deleted sessions.
-pub(crate) fn merge(
+pub fn merge(
     segments: &[Vec<Vec<u8>>],
     is_kept: impl Fn(u32) -> bool,
 ) -> StoreResult<Vec<PostingPage>> {
@@ -158,7 +158,7 @@ pub(crate) fn merge(
         let entry = entry?;
         terms.entry(entry.term).or_default().push(entry);
     }
-    let mut writer = Writer::default();
+    let mut writer = PostingWriter::default();
     let mut occurrences = Vec::new();
     for (term, entries) in terms {
         occurrences.clear();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     fn pages(terms: &[(&str, Vec<StoredOccurrence>)]) -> Vec<PostingPage> {
-        let mut writer = Writer::default();
+        let mut writer = PostingWriter::default();
         for (term, occurrences) in terms {
             writer.add(term.as_bytes(), occurrences);
         }

@@ -1,0 +1,30 @@
+//! What stores share, whatever database they use: how an append is planned, the checksums of history, the postings of the
+//! search index, and which columns hold the fields of the port's types.
+//!
+//! Has no access to a database. Each store has its own statements, and its own way to make transactions durable.
+//!
+//! Reading order: `plan`, `checksum`; `batch`, `postings`, `segments` and `lists` for the index; `columns` and `records`
+//! for rows.
+
+mod batch;
+mod checksum;
+mod columns;
+mod lists;
+mod plan;
+mod postings;
+mod receipts;
+mod records;
+mod segments;
+
+pub use batch::SortedBatch;
+pub use checksum::{checksum, facts, is_whole, record_checksum};
+pub use columns::{
+    CANDIDATE_STATES, JOB_STATES, PROPOSAL_STATES, ROLES, at, integer, not_found, number_in,
+    read_message_id, unreadable, unsigned, word,
+};
+pub use lists::{ListedSession, SearchedSessions, key_ranges, read_lists};
+pub use plan::{AppendPlan, NewReceipt, PlannedMessage};
+pub use postings::{PostingPage, merge};
+pub use receipts::{oldest_kept, reused};
+pub use records::{read_json, write_json};
+pub use segments::{IndexSegment, due};
