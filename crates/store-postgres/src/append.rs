@@ -1,0 +1,141 @@
+//! Appends are planned and written in groups. If a request is invalid, only that request is rejected; the others still
+//! succeed.
+//!
+//! The transaction locks the rows of its sessions first, so what it then finds stays true until its commit, whatever other
+//! processes do.
+
+use std::collections::HashMap;
+
+use bethink_store::{Append, AppendResult, StoreResult};
+use bethink_store_format::AppendPlan;
+use bethink_transcript::{MessageId, Seq, SessionId};
+use sqlx::{Connection, PgConnection, PgPool};
+
+use crate::error::{fails_all, from_sqlx};
+use crate::locks::{self, Lock};
+use crate::sql::{Row, sql};
+use crate::transaction::acquire;
+use crate::writer::Answer;
+use crate::{receipts, sessions};
+
+/// Finds which of the given messages are already stored.
+const STORED: &str = "
+    SELECT messages.session, messages.message_id, messages.seq
+    FROM unnest($1, $2) AS asked (session, message_id)
+    JOIN messages
+      ON messages.session = asked.session
+     AND messages.message_id = asked.message_id";
+
+const INSERT: &str = "
+    INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
+    SELECT *
+    FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)";
+
+const TOUCH: &str = "
+    UPDATE sessions
+    SET last_seq   = touched.last_seq,
+        updated_at = greatest(sessions.updated_at, touched.at)
+    FROM unnest($1, $2, $3) AS touched (id, last_seq, at)
+    WHERE sessions.id = touched.id";
+
+/// Answers every request of the group, after one commit for all of them.
+pub(crate) async fn append_group(pool: &PgPool, mut group: Vec<(Append, Answer<AppendResult>)>) {
+    if group.is_empty() {
+        return;
+    }
+    match append_all(pool, &group).await {
+        Ok(outcomes) => {
+            for ((_, answer), outcome) in group.into_iter().zip(outcomes) {
+                // If the caller is gone, only the answer is lost.
+                let _ = answer.send(outcome);
+            }
+        }
+        Err(error) if fails_all(&error) || group.len() == 1 => {
+            for (_, answer) in group {
+                let _ = answer.send(Err(error.clone()));
+            }
+        }
+        // One request may be invalid: the others must not fail with it.
+        Err(_) => {
+            while !group.is_empty() {
+                let rest = group.split_off(1);
+                Box::pin(append_group(pool, std::mem::replace(&mut group, rest))).await;
+            }
+        }
+    }
+}
+
+async fn append_all(
+    pool: &PgPool,
+    group: &[(Append, Answer<AppendResult>)],
+) -> StoreResult<Vec<StoreResult<AppendResult>>> {
+    let mut connection = acquire(pool).await?;
+    let mut transaction = connection.begin().await.map_err(from_sqlx)?;
+    let outcomes = append(&mut transaction, group.iter().map(|(append, _)| append)).await?;
+    transaction.commit().await.map_err(from_sqlx)?;
+    Ok(outcomes)
+}
+
+async fn append(
+    db: &mut PgConnection,
+    appends: impl Iterator<Item = &Append> + Clone,
+) -> StoreResult<Vec<StoreResult<AppendResult>>> {
+    let ids = appends.clone().map(|append| append.session);
+    let messages = appends.clone().flat_map(|append| {
+        append.messages.iter().map(|message| (append.session, message.id.clone()))
+    });
+    let mut plan = begin(db, ids.collect(), messages.collect()).await?;
+    let keys: Vec<String> =
+        appends.clone().filter_map(|append| Some(append.receipt.as_ref()?.key.clone())).collect();
+    locks::lock(db, keys.iter().map(|key| Lock::Receipt(key))).await?;
+    plan.receipts = receipts::find(db, keys).await?;
+    let outcomes = appends.map(|append| plan.append(append)).collect();
+    let new_receipts = std::mem::take(&mut plan.new_receipts);
+    write(plan, db).await?;
+    receipts::add(db, new_receipts).await?;
+    Ok(outcomes)
+}
+
+/// Locks the sessions, and finds which messages are already stored.
+pub(crate) async fn begin(
+    db: &mut PgConnection,
+    sessions: Vec<SessionId>,
+    messages: Vec<(SessionId, MessageId)>,
+) -> StoreResult<AppendPlan> {
+    let sessions: HashMap<SessionId, Seq> = sessions::lock_all(db, sessions).await?;
+    let mut plan = AppendPlan { sessions, ..AppendPlan::default() };
+    if !messages.is_empty() {
+        let (sessions, ids): (Vec<_>, Vec<_>) = messages.into_iter().unzip();
+        let read = |row: &Row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?));
+        let stored = sql(STORED).bind_list(sessions).bind_list(ids).all(db, read).await?;
+        plan.stored.extend(stored);
+    }
+    Ok(plan)
+}
+
+/// Writes the messages as a part of a transaction.
+pub(crate) async fn write(plan: AppendPlan, db: &mut PgConnection) -> StoreResult<()> {
+    if plan.messages.is_empty() {
+        return Ok(());
+    }
+    let updates: Vec<_> = plan.updates().collect();
+    let planned = || plan.messages.iter();
+    sql(INSERT)
+        .bind_list(planned().map(|one| one.session))
+        .bind_list(planned().map(|one| one.seq))
+        .bind_list(planned().map(|one| one.message.id.clone()))
+        .bind_list(planned().map(|one| one.message.role))
+        .bind_list(planned().map(|one| one.message.recorded))
+        .bind_list(planned().map(|one| one.message.created_at))
+        .bind_list(planned().map(|one| one.checksum))
+        .bind_list(planned().map(|one| one.message.raw.clone()))
+        .run(&mut *db)
+        .await?;
+    sql(TOUCH)
+        .bind_list(updates.iter().map(|(id, ..)| *id))
+        .bind_list(updates.iter().map(|(_, last_seq, _)| *last_seq))
+        .bind_list(updates.iter().map(|(.., at)| *at))
+        .run(db)
+        .await
+        .map(drop)
+}

@@ -1,0 +1,57 @@
+//! Stores sessions in a PostgreSQL database: the [`bethink_store::Store`] port, with sqlx.
+//!
+//! Owns the schema and the connections. Other crates define what the rows mean.
+//!
+//! Several processes may use one database. Nothing that another process can change is remembered here: each transaction
+//! locks what it depends on. A transaction that appends locks the rows of its sessions, one that needs a session to exist
+//! locks its key, and what has no row to lock has an advisory lock (see `locks`). Locks are taken in this order: sessions
+//! by id, advisory locks by key, other rows. A unique constraint stands behind each lock.
+//!
+//! A write is answered after its commit, with `synchronous_commit` on. Each runs in its own transaction, and appends that
+//! wait in this process share one.
+//!
+//! Messages and lines of imported files have the same checksums as on SQLite. Other rows have none: PostgreSQL has
+//! checksums of pages, and a checksum that covers the whole row would mean writing each row twice.
+//!
+//! Reading order: `open`, `schema`, `sql`, `store`, `transaction`, `writer`, `append`; then one file for each group of
+//! tables.
+
+mod append;
+mod calls;
+mod candidates;
+mod collapses;
+mod compactions;
+mod connect;
+mod decisions;
+mod error;
+mod gateway;
+mod hooks;
+mod import;
+mod index;
+mod jobs;
+mod locks;
+mod memory;
+mod messages;
+mod notes;
+mod open;
+mod opened;
+mod options;
+mod plans;
+mod receipts;
+mod record;
+mod recording;
+mod schema;
+mod search;
+mod segments;
+mod sent;
+mod sessions;
+mod sql;
+mod store;
+mod team;
+mod tidy;
+mod transaction;
+mod writer;
+
+pub use opened::{PostgresOpenError, PostgresOpenReport};
+pub use options::{PostgresAddress, PostgresOptions};
+pub use store::PostgresStore;

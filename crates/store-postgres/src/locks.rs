@@ -1,0 +1,85 @@
+//! Advisory locks: on what has no row that could be locked. PostgreSQL ends them with the transaction or the connection.
+
+use bethink_store::StoreResult;
+use sqlx::PgConnection;
+
+use crate::sql::sql;
+
+const LOCK: &str = "
+    SELECT pg_advisory_xact_lock(key)
+    FROM (SELECT key FROM unnest($1) AS asked (key) ORDER BY key) AS sorted";
+
+const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock($1)";
+
+const LOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_lock($1)";
+const UNLOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_unlock($1)";
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lock<'a> {
+    /// The schema is checked and migrated.
+    Schema,
+    /// Segments of the index are merged.
+    Merge,
+    /// Segments of the index are marked or replaced.
+    Segments,
+    /// A receipt is looked up and stored.
+    Receipt(&'a str),
+    /// The files of a memory directory get new versions.
+    Versions(&'a str),
+    /// Candidates of a project are added or decided.
+    Candidates(&'a str),
+    /// The bases of a project's team files are replaced.
+    TeamBases(&'a str),
+}
+
+impl Lock<'_> {
+    /// Returns the key under which PostgreSQL knows the lock. If two locks had the same key, transactions would only wait
+    /// longer.
+    fn key(self) -> i64 {
+        let (kind, name) = match self {
+            Self::Schema => ("schema", ""),
+            Self::Merge => ("merge", ""),
+            Self::Segments => ("segments", ""),
+            Self::Receipt(key) => ("receipt", key),
+            Self::Versions(directory) => ("versions", directory),
+            Self::Candidates(project) => ("candidates", project),
+            Self::TeamBases(project) => ("team bases", project),
+        };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"bethink ").update(kind.as_bytes()).update(&[0]).update(name.as_bytes());
+        let mut first = [0; 8];
+        first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        i64::from_le_bytes(first)
+    }
+}
+
+/// Takes locks until the end of the transaction. Sorts them, so that two transactions never wait for each other.
+pub(crate) async fn lock(
+    db: &mut PgConnection,
+    locks: impl IntoIterator<Item = Lock<'_>>,
+) -> StoreResult<()> {
+    let mut keys: Vec<i64> = locks.into_iter().map(Lock::key).collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    sql(LOCK).bind_list(keys).run(db).await.map(drop)
+}
+
+/// Takes a lock until the end of the transaction, unless another transaction has it.
+pub(crate) async fn try_lock(db: &mut PgConnection, lock: Lock<'_>) -> StoreResult<bool> {
+    sql(TRY_LOCK).bind(lock.key()).value(db).await
+}
+
+/// Takes a lock until it is released, or the connection ends.
+pub(crate) async fn lock_for_connection(db: &mut PgConnection, lock: Lock<'_>) -> StoreResult<()> {
+    sql(LOCK_FOR_CONNECTION).bind(lock.key()).run(db).await.map(drop)
+}
+
+pub(crate) async fn unlock_for_connection(
+    db: &mut PgConnection,
+    lock: Lock<'_>,
+) -> StoreResult<()> {
+    sql(UNLOCK_FOR_CONNECTION).bind(lock.key()).run(db).await.map(drop)
+}

@@ -1,0 +1,40 @@
+//! Opens the database: checks whose it is, and migrates it.
+
+use sqlx::Connection;
+
+use crate::connect::{connect, pool};
+use crate::opened::{PostgresOpenError, PostgresOpenReport};
+use crate::options::PostgresOptions;
+use crate::schema;
+use crate::sql::sql;
+use crate::store::PostgresStore;
+
+const ENCODING: &str = "SELECT current_setting('server_encoding')";
+
+const UNSAFE: &str = "
+    SELECT current_setting('fsync') = 'off'
+        OR current_setting('full_page_writes') = 'off'";
+
+impl PostgresStore {
+    /// Opens the store. The schema of an empty or older database is brought up to date; a newer or another one is
+    /// refused and not changed. Must be called within a Tokio runtime.
+    pub async fn open(
+        options: &PostgresOptions,
+    ) -> Result<(Self, PostgresOpenReport), PostgresOpenError> {
+        let mut db = connect(options).await?;
+        let encoding: String = sql(ENCODING).value(&mut db).await?;
+        if encoding != "UTF8" {
+            return Err(PostgresOpenError::Encoding(encoding));
+        }
+        let unsafe_settings = sql(UNSAFE).value(&mut db).await?;
+        let new = schema::prepare(&mut db).await?;
+        // Only ends the connection sooner: nothing depends on it.
+        drop(db.close().await);
+        if unsafe_settings {
+            tracing::warn!(
+                "the database server may lose data in a power failure: set fsync and full_page_writes to on"
+            );
+        }
+        Ok((Self::start(pool(options)), PostgresOpenReport { new, unsafe_settings }))
+    }
+}

@@ -1,0 +1,74 @@
+//! The schema: whose it is, which version it has, and its migrations.
+
+use sqlx::PgConnection;
+use sqlx::migrate::Migrator;
+
+use crate::locks::{self, Lock};
+use crate::opened::PostgresOpenError;
+use crate::options::MIGRATION_LOCK;
+use crate::sql::{Row, sql};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+const LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, FALSE)";
+
+/// Returns whether the schema has the table of migrations, and whether it has others. Those of extensions do not count.
+const TABLES: &str = "
+    SELECT coalesce(bool_or(relname = '_sqlx_migrations'), FALSE),
+           coalesce(bool_or(relname <> '_sqlx_migrations'), FALSE)
+    FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace
+      AND relkind IN ('r', 'p', 'v', 'm', 'f')
+      AND NOT EXISTS (
+          SELECT
+          FROM pg_depend
+          WHERE classid = 'pg_class'::regclass
+            AND objid = pg_class.oid
+            AND deptype = 'e'
+      )";
+
+const APPLIED: &str = "
+    SELECT version, checksum
+    FROM _sqlx_migrations
+    ORDER BY version";
+
+/// Brings the schema up to date. Returns whether the database was empty.
+pub(crate) async fn prepare(db: &mut PgConnection) -> Result<bool, PostgresOpenError> {
+    sql(LOCK_TIMEOUT).bind(MIGRATION_LOCK.to_owned()).run(&mut *db).await?;
+    locks::lock_for_connection(&mut *db, Lock::Schema).await?;
+    let new = look(db).await?;
+    MIGRATIONS.run_direct(None, &mut *db, false).await?;
+    locks::unlock_for_connection(db, Lock::Schema).await?;
+    Ok(new)
+}
+
+/// Checks whose database it is, without changing it. Returns whether it is empty.
+async fn look(db: &mut PgConnection) -> Result<bool, PostgresOpenError> {
+    let read = |row: &Row| Ok((row.get(0)?, row.get(1)?));
+    let (migrated, others) = sql(TABLES).optional(&mut *db, read).await?.unwrap_or_default();
+    let applied: Vec<(i64, Vec<u8>)> = match migrated {
+        true => sql(APPLIED).all(db, |row| Ok((row.get(0)?, row.get(1)?))).await?,
+        false => Vec::new(),
+    };
+    let Some((first, last)) = applied.first().zip(applied.last()) else {
+        // A start that was interrupted may have left an empty table of migrations.
+        return if others { Err(PostgresOpenError::Foreign) } else { Ok(true) };
+    };
+    let is_ours = MIGRATIONS
+        .iter()
+        .next()
+        .is_some_and(|migration| migration.version == first.0 && *migration.checksum == *first.1);
+    if !is_ours {
+        return Err(PostgresOpenError::Foreign);
+    }
+    let (found, known) = (last.0, known_schema());
+    if found > known {
+        return Err(PostgresOpenError::Newer { found, known });
+    }
+    Ok(false)
+}
+
+/// Returns the newest schema that this program knows.
+fn known_schema() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
+}

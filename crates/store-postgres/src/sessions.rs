@@ -1,0 +1,265 @@
+//! Session rows, and their locks.
+
+use std::collections::HashMap;
+
+use bethink_store::{
+    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
+    StoreError, StoreResult,
+};
+use bethink_store_format::{reused, write_json};
+use bethink_transcript::{Seq, SessionId, UnixMicros};
+use sqlx::{Executor, PgConnection, PgPool, Postgres};
+
+use crate::receipts;
+use crate::record::Record;
+use crate::segments;
+use crate::sql::{not_found, sql};
+
+const INSERT: &str = "
+    INSERT INTO sessions (
+        id, project_dir, title, title_key, tags, tag_keys, parent, forked_at, model, content_hash,
+        created_at, updated_at
+    )
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)";
+
+const READ: &str = "
+    SELECT *
+    FROM sessions
+    WHERE id = $1";
+
+const EXISTS: &str = "
+    SELECT EXISTS (SELECT FROM sessions WHERE id = $1)";
+
+const LIST: &str = "
+    SELECT *
+    FROM sessions
+    WHERE ($1 IS NULL OR project_dir = $1)
+      AND ($2 IS NULL OR parent = $2)
+      AND ($3 IS NULL OR $3 = ANY(tag_keys))
+      AND (
+          $4 IS NULL
+          OR position($4 IN title_key) > 0
+          OR position($5 IN replace(id::text, '-', '')) > 0
+      )
+      AND ($6 IS NULL OR (updated_at, id) < ($6, $7))
+    ORDER BY updated_at DESC, id DESC
+    LIMIT $8";
+
+const UPDATE: &str = "
+    UPDATE sessions
+    SET title      = coalesce($2, title),
+        title_key  = coalesce($3, title_key),
+        titled     = coalesce($4, titled),
+        tags       = coalesce($5, tags),
+        tag_keys   = coalesce($6, tag_keys),
+        model      = coalesce($7, model),
+        state      = coalesce($8, state),
+        updated_at = greatest(updated_at, $9)
+    WHERE id = $1
+    RETURNING *";
+
+pub(crate) const PROJECTS: &str = "
+    SELECT project_dir, count(*)
+    FROM sessions
+    GROUP BY project_dir
+    ORDER BY project_dir";
+
+/// Lets other transactions change the session, but not delete it.
+const HOLD: &str = "
+    SELECT id
+    FROM sessions
+    WHERE id = ANY($1)
+    ORDER BY id
+    FOR KEY SHARE";
+
+/// Lets other transactions only read or hold the sessions.
+const LOCK: &str = "
+    SELECT id, last_seq
+    FROM sessions
+    WHERE id = ANY($1)
+    ORDER BY id
+    FOR NO KEY UPDATE";
+
+/// Waits for all transactions that lock or hold the session.
+const LOCK_TO_DELETE: &str = "
+    SELECT id
+    FROM sessions
+    WHERE id = $1
+    FOR UPDATE";
+
+/// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
+const DELETE: [&str; 17] = [
+    "UPDATE records
+     SET raw = messages.raw,
+         message = NULL
+     FROM messages
+     WHERE messages.session = $1
+       AND records.message = messages.number
+       AND records.session <> $1",
+    "DELETE FROM records WHERE session = $1",
+    "DELETE FROM decisions WHERE session = $1",
+    "DELETE FROM compactions WHERE session = $1",
+    "DELETE FROM collapses WHERE session = $1",
+    "DELETE FROM client_sessions WHERE session = $1",
+    "DELETE FROM lineage WHERE session = $1",
+    "DELETE FROM notes WHERE session = $1",
+    "DELETE FROM sent_requests WHERE session = $1",
+    "DELETE FROM sent_marks WHERE session = $1",
+    "DELETE FROM extraction_marks WHERE session = $1",
+    "DELETE FROM extraction_plans WHERE session = $1",
+    "DELETE FROM extraction_plan_writes WHERE session = $1",
+    "DELETE FROM candidates WHERE session = $1",
+    "DELETE FROM transcript_positions WHERE session = $1",
+    "DELETE FROM messages WHERE session = $1",
+    "DELETE FROM sessions WHERE id = $1",
+];
+
+pub(crate) async fn create(
+    db: &mut PgConnection,
+    new: NewSession,
+    receipt: Option<Receipt>,
+) -> StoreResult<Created> {
+    if let Some(receipt) = &receipt
+        && let Some(id) = receipts::honoured(db, receipt).await?
+    {
+        // Returns `NotFound` if it has been deleted since.
+        let id = id.parse().map_err(|_| reused(&receipt.key))?;
+        return Ok(Created { session: read(db, id).await?, repeated: true });
+    }
+    let id = new.id;
+    let insert = sql(INSERT)
+        .bind(id)
+        .bind(new.project_dir)
+        .bind(new.title.clone())
+        .bind(new.title.map(|title| title.to_lowercase()))
+        .bind(write_json(&new.tags))
+        .bind_list(new.tags)
+        .bind(new.parent)
+        .bind(new.forked_at)
+        .bind(new.model)
+        .bind(new.content_hash)
+        .bind(new.created_at);
+    insert.insert(&mut *db, || format!("session {id} already exists")).await?;
+    if let Some(receipt) = receipt {
+        receipts::put(db, receipt, id.to_string(), new.created_at).await?;
+    }
+    Ok(Created { session: read(db, id).await?, repeated: false })
+}
+
+pub(crate) async fn read(
+    db: impl Executor<'_, Database = Postgres>,
+    id: SessionId,
+) -> StoreResult<SessionRecord> {
+    let found = sql(READ).bind(id).optional(db, SessionRecord::read).await?;
+    found.ok_or_else(|| not_found("session", id))
+}
+
+/// Returns `NotFound` if the session does not exist. For readers: a transaction that writes must [`hold`] it.
+pub(crate) async fn must_exist(pool: &PgPool, id: SessionId) -> StoreResult<()> {
+    let exists: bool = sql(EXISTS).bind(id).value(pool).await?;
+    if exists { Ok(()) } else { Err(not_found("session", id)) }
+}
+
+/// Keeps the session from being deleted until the end of the transaction. Returns `NotFound` if it does not exist.
+pub(crate) async fn hold(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
+    let held = sql(HOLD).bind_list([id]).run(db).await?;
+    if held > 0 { Ok(()) } else { Err(not_found("session", id)) }
+}
+
+/// Keeps those of the sessions that exist from being deleted until the end of the transaction.
+pub(crate) async fn hold_all(
+    db: &mut PgConnection,
+    ids: impl IntoIterator<Item = SessionId>,
+) -> StoreResult<()> {
+    sql(HOLD).bind_list(ids).run(db).await.map(drop)
+}
+
+/// Locks the session until the end of the transaction. Returns `NotFound` if it does not exist.
+pub(crate) async fn lock(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
+    match lock_all(db, vec![id]).await?.is_empty() {
+        true => Err(not_found("session", id)),
+        false => Ok(()),
+    }
+}
+
+/// Locks those of the sessions that exist until the end of the transaction, and returns their last messages.
+pub(crate) async fn lock_all(
+    db: &mut PgConnection,
+    mut ids: Vec<SessionId>,
+) -> StoreResult<HashMap<SessionId, Seq>> {
+    ids.sort_unstable();
+    ids.dedup();
+    let locked = sql(LOCK).bind_list(ids);
+    Ok(locked.all(db, |row| Ok((row.get(0)?, row.get(1)?))).await?.into_iter().collect())
+}
+
+pub(crate) async fn list(
+    pool: &PgPool,
+    filter: SessionFilter,
+    page: PageRequest,
+) -> StoreResult<(Vec<SessionRecord>, Option<String>)> {
+    let after = page.cursor.as_deref().map(read_cursor).transpose()?;
+    let wanted = page.limit.max(1);
+    let q = filter.q.map(|q| q.to_lowercase());
+    let list = sql(LIST)
+        .bind(filter.project_dir)
+        .bind(filter.parent)
+        .bind(filter.tag)
+        .bind(q.clone())
+        .bind(q.map(|q| q.replace('-', "")).filter(|q| !q.is_empty()))
+        .bind(after.map(|(at, _)| at))
+        .bind(after.map(|(_, id)| id))
+        .bind(wanted.saturating_add(1));
+    let mut sessions = list.all(pool, SessionRecord::read).await?;
+    let more = sessions.len() > wanted;
+    sessions.truncate(wanted);
+    let cursor = sessions.last().filter(|_| more).map(write_cursor);
+    Ok((sessions, cursor))
+}
+
+pub(crate) async fn update(
+    db: &mut PgConnection,
+    id: SessionId,
+    change: SessionChange,
+) -> StoreResult<SessionRecord> {
+    let update = sql(UPDATE)
+        .bind(id)
+        .bind(change.title.clone())
+        .bind(change.title.map(|title| title.to_lowercase()))
+        .bind(change.titled)
+        .bind(change.tags.as_ref().map(write_json))
+        .bind_optional_list(change.tags)
+        .bind(change.model)
+        .bind(change.state)
+        .bind(change.updated_at);
+    let updated = update.optional(db, SessionRecord::read).await?;
+    updated.ok_or_else(|| not_found("session", id))
+}
+
+pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
+    let locked = sql(LOCK_TO_DELETE).bind(id).run(&mut *db).await?;
+    if locked == 0 {
+        return Err(not_found("session", id));
+    }
+    segments::forget(&mut *db, id).await?;
+    for statement in DELETE {
+        sql(statement).bind(id).run(&mut *db).await?;
+    }
+    Ok(())
+}
+
+/// Returns the cursor after this session: its `updated_at` and id.
+fn write_cursor(session: &SessionRecord) -> String {
+    format!("{}.{}", session.updated_at.0, session.id.0.simple())
+}
+
+fn read_cursor(cursor: &str) -> StoreResult<(UnixMicros, SessionId)> {
+    let ours = cursor
+        .split_once('.')
+        .and_then(|(at, id)| Some((UnixMicros(at.parse().ok()?), id.parse::<SessionId>().ok()?)));
+    ours.ok_or_else(|| {
+        StoreError::Conflict(format!(
+            "{cursor:?} is not a valid cursor for this list; start again without one"
+        ))
+    })
+}

@@ -1,0 +1,201 @@
+//! The store's handle. The session methods are here; the others are in the files of their tables.
+
+use std::sync::Arc;
+
+use bethink_store::{
+    Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
+    NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter, SessionRecord,
+    SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
+};
+use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
+use sqlx::{PgConnection, PgPool};
+use tokio::sync::Mutex;
+
+use crate::record::Record;
+use crate::sql::{Row, Statement, sql};
+use crate::writer::Writer;
+use crate::{collapses, compactions, decisions, messages, receipts, sessions, transaction};
+
+/// Sessions in one PostgreSQL database. Clones are handles to the same store.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    writer: Writer,
+    pub(crate) pool: PgPool,
+    /// Locked while this process leases a job, so that its calls get the oldest jobs in the order of the calls.
+    pub(crate) leasing: Arc<Mutex<()>>,
+    /// Locked while this process merges segments of the index.
+    pub(crate) tidying: Arc<Mutex<()>>,
+}
+
+impl PostgresStore {
+    pub(crate) fn start(pool: PgPool) -> Self {
+        let writer = Writer::start(pool.clone());
+        Self { writer, pool, leasing: Arc::default(), tidying: Arc::default() }
+    }
+
+    /// Runs `work` in a transaction.
+    pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
+    {
+        Box::pin(transaction::write(self.pool.clone(), work))
+    }
+
+    /// Runs one statement in a transaction.
+    pub(crate) fn run(&self, statement: Statement) -> StoreFuture<'_, ()> {
+        self.write(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
+    }
+
+    /// Does the same as [`run`](Self::run) for a session, which must exist.
+    pub(crate) fn run_for(&self, id: SessionId, statement: Statement) -> StoreFuture<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sessions::hold(&mut *db, id).await?;
+                statement.run(db).await.map(drop)
+            })
+        })
+    }
+
+    pub(crate) fn all<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
+    ) -> StoreFuture<'_, Vec<T>> {
+        Box::pin(async move { statement.all(&self.pool, read).await })
+    }
+
+    /// Does the same as [`all`](Self::all) for a session, which must exist.
+    pub(crate) fn all_of<T: Send + 'static>(
+        &self,
+        id: SessionId,
+        statement: Statement,
+        read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
+    ) -> StoreFuture<'_, Vec<T>> {
+        Box::pin(async move {
+            let all = self.all(statement, read).await?;
+            if all.is_empty() {
+                sessions::must_exist(&self.pool, id).await?;
+            }
+            Ok(all)
+        })
+    }
+
+    pub(crate) fn optional<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        read: impl FnOnce(&Row) -> StoreResult<T> + Send + 'static,
+    ) -> StoreFuture<'_, Option<T>> {
+        Box::pin(async move { statement.optional(&self.pool, read).await })
+    }
+}
+
+impl SessionStore for PostgresStore {
+    fn create_session(
+        &self,
+        new: NewSession,
+        receipt: Option<Receipt>,
+    ) -> StoreFuture<'_, Created> {
+        self.write(move |db| Box::pin(sessions::create(db, new, receipt)))
+    }
+
+    fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord> {
+        Box::pin(sessions::read(&self.pool, id))
+    }
+
+    fn sessions(
+        &self,
+        filter: SessionFilter,
+        page: PageRequest,
+    ) -> StoreFuture<'_, (Vec<SessionRecord>, Option<String>)> {
+        Box::pin(sessions::list(&self.pool, filter, page))
+    }
+
+    fn update_session(
+        &self,
+        id: SessionId,
+        change: SessionChange,
+    ) -> StoreFuture<'_, SessionRecord> {
+        self.write(move |db| Box::pin(sessions::update(db, id, change)))
+    }
+
+    fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
+        self.write(move |db| Box::pin(sessions::delete(db, id)))
+    }
+
+    fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>> {
+        self.all(sql(sessions::PROJECTS), |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn append(&self, append: Append) -> StoreFuture<'_, AppendResult> {
+        Box::pin(self.writer.append(append))
+    }
+
+    fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>> {
+        Box::pin(messages::read(self, id, range))
+    }
+
+    fn messages_at(
+        &self,
+        places: Vec<(SessionId, Seq)>,
+    ) -> StoreFuture<'_, Vec<(SessionId, StoredMessage)>> {
+        Box::pin(messages::read_at(self, places))
+    }
+
+    fn decisions(&self, id: SessionId) -> StoreFuture<'_, Vec<DecisionRecord>> {
+        self.all_of(id, sql(decisions::READ).bind(id), Record::read)
+    }
+
+    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()> {
+        self.write(move |db| Box::pin(decisions::add(db, id, new)))
+    }
+
+    fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>> {
+        self.all_of(id, sql(compactions::READ).bind(id), Record::read)
+    }
+
+    fn add_compaction(
+        &self,
+        compaction: CompactionRecord,
+        with: Vec<NewDecision>,
+    ) -> StoreFuture<'_, ()> {
+        self.write(move |db| Box::pin(compactions::add(db, compaction, with)))
+    }
+
+    fn undo_compaction(
+        &self,
+        session: SessionId,
+        id: CompactionId,
+        at: UnixMicros,
+        with: Vec<NewDecision>,
+    ) -> StoreFuture<'_, CompactionRecord> {
+        self.write(move |db| Box::pin(compactions::undo(db, session, id, at, with)))
+    }
+
+    fn collapses(&self, id: SessionId) -> StoreFuture<'_, Vec<CollapseRecord>> {
+        self.all_of(id, sql(collapses::READ).bind(id), collapses::collapse)
+    }
+
+    fn put_collapses(
+        &self,
+        id: SessionId,
+        spans: Vec<CollapseRecord>,
+        with: Vec<NewDecision>,
+    ) -> StoreFuture<'_, ()> {
+        self.write(move |db| Box::pin(collapses::put(db, id, spans, with)))
+    }
+
+    fn receipt(&self, key: String) -> StoreFuture<'_, Option<StoredReceipt>> {
+        self.optional(sql(receipts::READ).bind(key), Record::read)
+    }
+
+    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> StoreFuture<'_, ()> {
+        self.write(move |db| Box::pin(receipts::put(db, receipt, answer, at)))
+    }
+}
+
+impl Store for PostgresStore {
+    fn close(&self) -> StoreFuture<'_, ()> {
+        Box::pin(self.writer.close())
+    }
+}

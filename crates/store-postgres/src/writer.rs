@@ -1,0 +1,82 @@
+//! The writer of appends: a task that takes all waiting appends, commits them together and answers them. It remembers
+//! nothing between two groups, because another process may append in between.
+
+use bethink_store::{Append, AppendResult, StoreError, StoreResult};
+use sqlx::PgPool;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::append::append_group;
+use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
+
+pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
+
+enum WriteRequest {
+    Append(Append, Answer<AppendResult>),
+    Close(Answer<()>),
+}
+
+/// A handle to the writer. Clones share the writer.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer(mpsc::Sender<WriteRequest>);
+
+impl Writer {
+    /// Starts the writer. Must be called within a Tokio runtime. The writer ends when all clones are dropped, or when one
+    /// closes it.
+    pub(crate) fn start(pool: PgPool) -> Self {
+        let (requests, waiting) = mpsc::channel(QUEUE);
+        tokio::spawn(serve(pool, waiting));
+        Self(requests)
+    }
+
+    pub(crate) async fn append(&self, append: Append) -> StoreResult<AppendResult> {
+        self.ask(|answer| WriteRequest::Append(append, answer)).await
+    }
+
+    /// Commits what waits, and closes the pool.
+    pub(crate) async fn close(&self) -> StoreResult<()> {
+        self.ask(WriteRequest::Close).await
+    }
+
+    /// Sends a request and waits for the answer after the commit. The request is carried out even if the caller is gone.
+    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> WriteRequest) -> StoreResult<T> {
+        let (answer, answered) = oneshot::channel();
+        self.0.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+async fn serve(pool: PgPool, mut waiting: mpsc::Receiver<WriteRequest>) {
+    let (mut requests, mut closing) = (Vec::new(), Vec::new());
+    while waiting.recv_many(&mut requests, GROUP_REQUESTS).await > 0 {
+        let (mut group, mut bytes) = (Vec::new(), 0);
+        for request in requests.drain(..) {
+            match request {
+                WriteRequest::Append(append, answer) => {
+                    let more =
+                        append.messages.iter().map(|message| message.raw.len()).sum::<usize>();
+                    bytes += more;
+                    if bytes > GROUP_BYTES {
+                        append_group(&pool, std::mem::take(&mut group)).await;
+                        bytes = more;
+                    }
+                    group.push((append, answer));
+                }
+                WriteRequest::Close(answer) => closing.push(answer),
+            }
+        }
+        append_group(&pool, group).await;
+        if !closing.is_empty() {
+            // Accepts no more requests, and serves the queued ones.
+            waiting.close();
+        }
+    }
+    if closing.is_empty() {
+        return;
+    }
+    // Waits for all other transactions.
+    pool.close().await;
+    for answer in closing {
+        // A caller that went away has lost only the answer.
+        let _ = answer.send(Ok(()));
+    }
+}
