@@ -2,15 +2,12 @@
 
 use bethink_store::StoreError;
 
-use crate::options::CONNECT;
-
 pub(crate) fn from_sqlx(error: sqlx::Error) -> StoreError {
     match error {
         sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => StoreError::Closed,
-        sqlx::Error::PoolTimedOut => StoreError::Disk(format!(
-            "no connection to the database server within {} seconds",
-            CONNECT.as_secs()
-        )),
+        sqlx::Error::PoolTimedOut => {
+            StoreError::Disk("no connection to the database server in time".to_owned())
+        }
         sqlx::Error::Database(cause) => {
             let code = cause.code().unwrap_or_default();
             from_code(&code, cause.message().to_owned())

@@ -1,0 +1,136 @@
+//! Tests of opening a database: whose it is, which schema it has, and what its server is set to.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "a test stops where it fails"
+)]
+
+mod server;
+
+use bethink_store::SessionStore;
+use bethink_store_postgres::{
+    PostgresAddress, PostgresOpenError, PostgresOpenReport, PostgresOptions, PostgresStore,
+};
+use futures_util::future::join_all;
+use sqlx::{Executor, PgConnection};
+
+/// Everything in the catalog that a migration would change, and the list of migrations.
+const CATALOG: &str = "
+    SELECT string_agg(pg_class::text, E'\\n' ORDER BY oid)
+    FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace";
+
+async fn catalog(db: &mut PgConnection) -> Option<String> {
+    sqlx::query_scalar(CATALOG).fetch_one(db).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_left_as_it_is() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let mut db = server.connect(&database).await;
+    let newer = "
+        INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+        VALUES (9999, 'later', TRUE, 'x', 1)";
+    db.execute(newer).await.unwrap();
+    let before = catalog(&mut db).await;
+    let refused = PostgresStore::open(&server.options(&database)).await.unwrap_err();
+    assert!(matches!(refused, PostgresOpenError::Newer { found: 9999, known: 3 }), "{refused:?}");
+    assert_eq!(catalog(&mut db).await, before);
+    let migrations = "SELECT count(*) FROM _sqlx_migrations";
+    let migrations: i64 = sqlx::query_scalar(migrations).fetch_one(&mut db).await.unwrap();
+    assert_eq!(migrations, 4);
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_left_as_it_is() {
+    let server = server::server().await;
+    let database = server.bare_database().await;
+    let mut db = server.connect(&database).await;
+    db.execute("CREATE TABLE invoices (number BIGINT)").await.unwrap();
+    let before = catalog(&mut db).await;
+    let options = server.options(&database);
+    let refused = PostgresStore::open(&options).await.unwrap_err();
+    assert!(matches!(refused, PostgresOpenError::Foreign), "{refused:?}");
+    assert_eq!(catalog(&mut db).await, before);
+    // A program that also uses sqlx.
+    let other = "
+        CREATE TABLE _sqlx_migrations (version BIGINT, checksum BYTEA);
+        INSERT INTO _sqlx_migrations VALUES (1, 'x')";
+    db.execute(sqlx::raw_sql(other)).await.unwrap();
+    let refused = PostgresStore::open(&options).await.unwrap_err();
+    assert!(matches!(refused, PostgresOpenError::Foreign), "{refused:?}");
+}
+
+#[tokio::test]
+async fn stores_that_open_an_empty_database_at_once_migrate_it_once() {
+    let server = server::server().await;
+    let options = server.options(&server.bare_database().await);
+    let opened = join_all((0..4).map(|_| PostgresStore::open(&options))).await;
+    let reports: Vec<PostgresOpenReport> =
+        opened.iter().map(|opened| opened.as_ref().unwrap().1).collect();
+    assert_eq!(reports.iter().filter(|report| report.new).count(), 1);
+}
+
+/// The test server has `synchronous_commit` off, so an append would be answered before it is on disk.
+#[tokio::test]
+async fn every_commit_is_synced() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let mut plain = server.connect(&database).await;
+    let setting = "SELECT current_setting('synchronous_commit')";
+    let of_server: String = sqlx::query_scalar(setting).fetch_one(&mut plain).await.unwrap();
+    assert_eq!(of_server, "off");
+    // A trigger sees the setting of the transaction that writes.
+    let spy = "
+        CREATE TABLE seen (setting TEXT);
+        CREATE FUNCTION spy() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO seen VALUES (current_setting('synchronous_commit'));
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER spy AFTER INSERT ON pauses EXECUTE FUNCTION spy()";
+    plain.execute(sqlx::raw_sql(spy)).await.unwrap();
+    let store = server.open(&database).await;
+    let pause =
+        bethink_store::PauseRecord { since: bethink_transcript::UnixMicros(1), until: None };
+    bethink_store::RecordingStore::put_pause(&store, pause).await.unwrap();
+    let seen: Vec<String> =
+        sqlx::query_scalar("SELECT setting FROM seen").fetch_all(&mut plain).await.unwrap();
+    assert_eq!(seen, ["on"]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_an_error_without_the_password() {
+    let address: PostgresAddress = "postgres://ann:hunter2@127.0.0.1:1/nowhere".parse().unwrap();
+    let error = PostgresStore::open(&PostgresOptions::new(address)).await.unwrap_err();
+    assert!(matches!(error, PostgresOpenError::Unreachable(_)), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn an_altered_message_is_an_error() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let store = server.open(&database).await;
+    let id = bethink_transcript::SessionId(uuid::Uuid::from_u128(1));
+    let now = bethink_transcript::UnixMicros(1);
+    let new = bethink_store::NewSession::new(id, "/project".into(), "{}".into(), now);
+    store.create_session(new, None).await.unwrap();
+    let message = bethink_store::NewMessage {
+        id: bethink_transcript::MessageId::new("m").unwrap(),
+        role: bethink_transcript::Role::User,
+        raw: "text".into(),
+        recorded: false,
+        created_at: now,
+    };
+    let append =
+        bethink_store::Append { session: id, messages: vec![message], receipt: None, at: now };
+    store.append(append).await.unwrap();
+    let mut db = server.connect(&database).await;
+    db.execute("UPDATE messages SET raw = 'tex7'").await.unwrap();
+    let read = store.messages(id, bethink_store::SeqRange::all()).await;
+    assert!(matches!(read, Err(bethink_store::StoreError::Damaged(_))), "{read:?}");
+}

@@ -1,0 +1,68 @@
+//! Tests a server that stops and starts again. In a binary of its own, because the server is stopped for all tests of one.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "a test stops where it fails"
+)]
+
+mod server;
+
+use std::time::Duration;
+
+use bethink_store::{
+    Append, NewMessage, NewSession, RecordingStore, SessionStore, StoreError, StoreResult,
+};
+use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+/// An error comes in less than this time.
+const SOON: Duration = Duration::from_secs(8);
+
+#[track_caller]
+fn assert_of_the_disk<T: std::fmt::Debug>(outcome: StoreResult<T>) {
+    assert!(matches!(outcome, Err(StoreError::Disk(_))), "{outcome:?}");
+}
+
+fn append(session: SessionId, id: &str) -> Append {
+    let message = NewMessage {
+        id: MessageId::new(id).unwrap(),
+        role: Role::User,
+        raw: "text".into(),
+        recorded: false,
+        created_at: UnixMicros(1),
+    };
+    Append { session, messages: vec![message], receipt: None, at: UnixMicros(1) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_works_again_once_its_server_does() {
+    let server = server::server().await;
+    let store = server.open(&server.new_database().await).await;
+    let session = SessionId(Uuid::from_u128(1));
+    let new = NewSession::new(session, "/project".into(), "{}".into(), UnixMicros(1));
+    store.create_session(new, None).await.unwrap();
+    store.append(append(session, "before")).await.unwrap();
+    // Several connections, which all end with the server.
+    let (one, two, three) = tokio::join!(store.session(session), store.pauses(), store.projects());
+    assert!(one.is_ok() && two.is_ok() && three.is_ok());
+
+    server.stop();
+    assert_of_the_disk(timeout(SOON, store.session(session)).await.unwrap());
+    assert_of_the_disk(timeout(SOON, store.append(append(session, "lost"))).await.unwrap());
+    assert_of_the_disk(timeout(SOON, store.delete_session(session)).await.unwrap());
+
+    server.resume();
+    let appended = store.append(append(session, "after")).await.unwrap();
+    assert_eq!(appended.places, [(Seq(2), true)], "what failed was not written");
+    assert_eq!(store.session(session).await.unwrap().last_seq, Seq(2));
+
+    // Without calls in between, so that the store still has connections to the server that stopped.
+    server.stop();
+    server.resume();
+    let appended = store.append(append(session, "later")).await.unwrap();
+    assert_eq!(appended.places, [(Seq(3), true)]);
+    assert_eq!(store.session(session).await.unwrap().last_seq, Seq(3));
+}
