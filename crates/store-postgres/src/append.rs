@@ -9,12 +9,12 @@ use std::collections::HashMap;
 use bethink_store::{Append, AppendResult, StoreResult};
 use bethink_store_format::AppendPlan;
 use bethink_transcript::{MessageId, Seq, SessionId};
-use sqlx::{Connection, PgConnection, PgPool};
+use sqlx::{Connection, PgConnection};
 
+use crate::connections::Connections;
 use crate::error::{fails_all, from_sqlx};
 use crate::locks::{self, Lock};
 use crate::sql::{Row, sql};
-use crate::transaction::acquire;
 use crate::writer::Answer;
 use crate::{receipts, sessions};
 
@@ -39,11 +39,14 @@ const TOUCH: &str = "
     WHERE sessions.id = touched.id";
 
 /// Answers every request of the group, after one commit for all of them.
-pub(crate) async fn append_group(pool: &PgPool, mut group: Vec<(Append, Answer<AppendResult>)>) {
+pub(crate) async fn append_group(
+    connections: &Connections,
+    mut group: Vec<(Append, Answer<AppendResult>)>,
+) {
     if group.is_empty() {
         return;
     }
-    match append_all(pool, &group).await {
+    match append_all(connections, &group).await {
         Ok(outcomes) => {
             for ((_, answer), outcome) in group.into_iter().zip(outcomes) {
                 // If the caller is gone, only the answer is lost.
@@ -59,17 +62,17 @@ pub(crate) async fn append_group(pool: &PgPool, mut group: Vec<(Append, Answer<A
         Err(_) => {
             while !group.is_empty() {
                 let rest = group.split_off(1);
-                Box::pin(append_group(pool, std::mem::replace(&mut group, rest))).await;
+                Box::pin(append_group(connections, std::mem::replace(&mut group, rest))).await;
             }
         }
     }
 }
 
 async fn append_all(
-    pool: &PgPool,
+    connections: &Connections,
     group: &[(Append, Answer<AppendResult>)],
 ) -> StoreResult<Vec<StoreResult<AppendResult>>> {
-    let mut connection = acquire(pool).await?;
+    let mut connection = connections.get().await?;
     let mut transaction = connection.begin().await.map_err(from_sqlx)?;
     let outcomes = append(&mut transaction, group.iter().map(|(append, _)| append)).await?;
     transaction.commit().await.map_err(from_sqlx)?;

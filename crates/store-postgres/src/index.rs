@@ -54,7 +54,7 @@ const UNMARK: &str = "
 impl IndexStore for PostgresStore {
     fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>> {
         Box::pin(async move {
-            let (indexed, last) = marks(&self.pool, id).await?;
+            let (indexed, last) = marks(&mut *self.readers.get().await?, id).await?;
             Ok((indexed < last).then(|| SeqRange {
                 after: Some(indexed),
                 before: Some(last.next()),
@@ -77,7 +77,7 @@ impl IndexStore for PostgresStore {
     }
 
     fn lookup(&self, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces> {
-        Box::pin(search::lookup(&self.pool, lookup))
+        Box::pin(search::lookup(&self.readers, lookup))
     }
 
     fn reindex(&self, id: SessionId) -> StoreFuture<'_, ()> {

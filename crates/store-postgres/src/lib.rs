@@ -13,7 +13,7 @@
 //! Messages and lines of imported files have the same checksums as on SQLite. Other rows have none: PostgreSQL has
 //! checksums of pages, and a checksum that covers the whole row would mean writing each row twice.
 //!
-//! Reading order: `open`, `schema`, `sql`, `store`, `transaction`, `writer`, `append`; then one file for each group of
+//! Reading order: `open`, `schema`, `sql`, `store`, `connections`, `writer`, `append`; then one file for each group of
 //! tables.
 
 mod append;
@@ -22,6 +22,7 @@ mod candidates;
 mod collapses;
 mod compactions;
 mod connect;
+mod connections;
 mod decisions;
 mod error;
 mod gateway;
@@ -49,7 +50,6 @@ mod sql;
 mod store;
 mod team;
 mod tidy;
-mod transaction;
 mod writer;
 
 pub use opened::{PostgresOpenError, PostgresOpenReport};

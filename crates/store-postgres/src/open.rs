@@ -2,7 +2,7 @@
 
 use sqlx::Connection;
 
-use crate::connect::{connect, pool};
+use crate::connect::connect;
 use crate::opened::{PostgresOpenError, PostgresOpenReport};
 use crate::options::PostgresOptions;
 use crate::schema;
@@ -21,7 +21,7 @@ impl PostgresStore {
     pub async fn open(
         options: &PostgresOptions,
     ) -> Result<(Self, PostgresOpenReport), PostgresOpenError> {
-        let mut db = connect(options).await?;
+        let mut db = connect(&options.address).await?;
         let encoding: String = sql(ENCODING).value(&mut db).await?;
         if encoding != "UTF8" {
             return Err(PostgresOpenError::Encoding(encoding));
@@ -35,6 +35,6 @@ impl PostgresStore {
                 "the database server may lose data in a power failure: set fsync and full_page_writes to on"
             );
         }
-        Ok((Self::start(pool(options)), PostgresOpenReport { new, unsafe_settings }))
+        Ok((Self::start(options), PostgresOpenReport { new, unsafe_settings }))
     }
 }

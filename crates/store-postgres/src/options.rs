@@ -13,13 +13,14 @@ use crate::opened::PostgresOpenError;
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
     pub address: PostgresAddress,
-    /// Maximum number of connections of this process.
-    pub connections: u32,
+    /// Maximum number of connections that read, and of those that write, without the one that appends.
+    pub readers: u32,
+    pub writers: u32,
 }
 
 impl PostgresOptions {
     pub fn new(address: PostgresAddress) -> Self {
-        Self { address, connections: 8 }
+        Self { address, readers: 4, writers: 4 }
     }
 }
 
@@ -59,7 +60,7 @@ impl fmt::Debug for PostgresAddress {
     }
 }
 
-/// How long to wait for a connection: for a free one, or for a server that does not answer.
+/// How long to wait for a server that does not answer.
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long to wait for another process that migrates the database, in PostgreSQL's notation.

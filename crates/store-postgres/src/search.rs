@@ -2,8 +2,8 @@
 
 use bethink_store::{IndexLookup, SearchScope, StoreError, StoreResult, TermPlaces};
 use bethink_store_format::{ListedSession, SearchedSessions, key_ranges, read_lists};
-use sqlx::PgPool;
 
+use crate::connections::Connections;
 use crate::sql::{Row, not_found, sql};
 
 const SCOPE: &str = "
@@ -41,8 +41,8 @@ const PAGES: &str = "
     WHERE segments.first_session <= $4
       AND segments.last_session >= $3";
 
-pub(crate) async fn lookup(pool: &PgPool, lookup: IndexLookup) -> StoreResult<TermPlaces> {
-    let searched = scope(pool, &lookup.scope).await?;
+pub(crate) async fn lookup(readers: &Connections, lookup: IndexLookup) -> StoreResult<TermPlaces> {
+    let searched = scope(readers, &lookup.scope).await?;
     let Some((first, last)) = searched.range() else { return Ok(searched.nothing(&lookup)) };
     let ranges = key_ranges(&lookup, (first, last));
     let (low, high): (Vec<_>, Vec<_>) = ranges.into_iter().map(|[low, high]| (low, high)).unzip();
@@ -51,7 +51,7 @@ pub(crate) async fn lookup(pool: &PgPool, lookup: IndexLookup) -> StoreResult<Te
         .bind_list(high)
         .bind(i64::from(first))
         .bind(i64::from(last))
-        .all(pool, |row| Ok((row.get::<usize>(0)?, row.get::<Vec<u8>>(1)?)))
+        .all(&mut *readers.get().await?, |row| Ok((row.get::<usize>(0)?, row.get::<Vec<u8>>(1)?)))
         .await?;
     let work = move || read_lists(&lookup, &pages, searched);
     tokio::task::spawn_blocking(work)
@@ -59,13 +59,13 @@ pub(crate) async fn lookup(pool: &PgPool, lookup: IndexLookup) -> StoreResult<Te
         .map_err(|error| StoreError::Failed(error.to_string()))?
 }
 
-async fn scope(pool: &PgPool, scope: &SearchScope) -> StoreResult<SearchedSessions> {
+async fn scope(readers: &Connections, scope: &SearchScope) -> StoreResult<SearchedSessions> {
     let (id, dir) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
         SearchScope::Project(dir) => (None, Some(dir.clone())),
         SearchScope::All => (None, None),
     };
-    let listed = sql(SCOPE).bind(id).bind(dir).all(pool, listed).await?;
+    let listed = sql(SCOPE).bind(id).bind(dir).all(&mut *readers.get().await?, listed).await?;
     if let (Some(id), []) = (id, &listed[..]) {
         return Err(not_found("session", id));
     }

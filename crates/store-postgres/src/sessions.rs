@@ -8,8 +8,9 @@ use bethink_store::{
 };
 use bethink_store_format::{reused, write_json};
 use bethink_transcript::{Seq, SessionId, UnixMicros};
-use sqlx::{Executor, PgConnection, PgPool, Postgres};
+use sqlx::{Executor, PgConnection, Postgres};
 
+use crate::connections::Connections;
 use crate::receipts;
 use crate::record::Record;
 use crate::segments;
@@ -155,8 +156,8 @@ pub(crate) async fn read(
 }
 
 /// Returns `NotFound` if the session does not exist. For readers: a transaction that writes must [`hold`] it.
-pub(crate) async fn must_exist(pool: &PgPool, id: SessionId) -> StoreResult<()> {
-    let exists: bool = sql(EXISTS).bind(id).value(pool).await?;
+pub(crate) async fn must_exist(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
+    let exists: bool = sql(EXISTS).bind(id).value(db).await?;
     if exists { Ok(()) } else { Err(not_found("session", id)) }
 }
 
@@ -194,7 +195,7 @@ pub(crate) async fn lock_all(
 }
 
 pub(crate) async fn list(
-    pool: &PgPool,
+    readers: &Connections,
     filter: SessionFilter,
     page: PageRequest,
 ) -> StoreResult<(Vec<SessionRecord>, Option<String>)> {
@@ -210,7 +211,7 @@ pub(crate) async fn list(
         .bind(after.map(|(at, _)| at))
         .bind(after.map(|(_, id)| id))
         .bind(wanted.saturating_add(1));
-    let mut sessions = list.all(pool, SessionRecord::read).await?;
+    let mut sessions = list.all(&mut *readers.get().await?, SessionRecord::read).await?;
     let more = sessions.len() > wanted;
     sessions.truncate(wanted);
     let cursor = sessions.last().filter(|_| more).map(write_cursor);

@@ -8,19 +8,22 @@ use bethink_store::{
     SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 use tokio::sync::Mutex;
 
+use crate::connections::Connections;
+use crate::options::PostgresOptions;
 use crate::record::Record;
 use crate::sql::{Row, Statement, sql};
 use crate::writer::Writer;
-use crate::{collapses, compactions, decisions, messages, receipts, sessions, transaction};
+use crate::{collapses, compactions, decisions, messages, receipts, sessions};
 
 /// Sessions in one PostgreSQL database. Clones are handles to the same store.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     writer: Writer,
-    pub(crate) pool: PgPool,
+    pub(crate) readers: Connections,
+    writers: Connections,
     /// Locked while this process leases a job, so that its calls get the oldest jobs in the order of the calls.
     pub(crate) leasing: Arc<Mutex<()>>,
     /// Locked while this process merges segments of the index.
@@ -28,9 +31,16 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    pub(crate) fn start(pool: PgPool) -> Self {
-        let writer = Writer::start(pool.clone());
-        Self { writer, pool, leasing: Arc::default(), tidying: Arc::default() }
+    pub(crate) fn start(options: &PostgresOptions) -> Self {
+        let PostgresOptions { address, readers, writers } = options;
+        Self {
+            // An append waits for no other write of this process.
+            writer: Writer::start(Connections::new(address, 1)),
+            readers: Connections::new(address, *readers),
+            writers: Connections::new(address, *writers),
+            leasing: Arc::default(),
+            tidying: Arc::default(),
+        }
     }
 
     /// Runs `work` in a transaction.
@@ -39,7 +49,7 @@ impl PostgresStore {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        Box::pin(transaction::write(self.pool.clone(), work))
+        Box::pin(self.writers.clone().write(work))
     }
 
     /// Runs one statement in a transaction.
@@ -62,7 +72,7 @@ impl PostgresStore {
         statement: Statement,
         read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
-        Box::pin(async move { statement.all(&self.pool, read).await })
+        Box::pin(async move { statement.all(&mut *self.readers.get().await?, read).await })
     }
 
     /// Does the same as [`all`](Self::all) for a session, which must exist.
@@ -75,7 +85,7 @@ impl PostgresStore {
         Box::pin(async move {
             let all = self.all(statement, read).await?;
             if all.is_empty() {
-                sessions::must_exist(&self.pool, id).await?;
+                sessions::must_exist(&mut *self.readers.get().await?, id).await?;
             }
             Ok(all)
         })
@@ -86,7 +96,7 @@ impl PostgresStore {
         statement: Statement,
         read: impl FnOnce(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Option<T>> {
-        Box::pin(async move { statement.optional(&self.pool, read).await })
+        Box::pin(async move { statement.optional(&mut *self.readers.get().await?, read).await })
     }
 }
 
@@ -100,7 +110,7 @@ impl SessionStore for PostgresStore {
     }
 
     fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord> {
-        Box::pin(sessions::read(&self.pool, id))
+        Box::pin(async move { sessions::read(&mut *self.readers.get().await?, id).await })
     }
 
     fn sessions(
@@ -108,7 +118,7 @@ impl SessionStore for PostgresStore {
         filter: SessionFilter,
         page: PageRequest,
     ) -> StoreFuture<'_, (Vec<SessionRecord>, Option<String>)> {
-        Box::pin(sessions::list(&self.pool, filter, page))
+        Box::pin(sessions::list(&self.readers, filter, page))
     }
 
     fn update_session(
@@ -196,6 +206,11 @@ impl SessionStore for PostgresStore {
 
 impl Store for PostgresStore {
     fn close(&self) -> StoreFuture<'_, ()> {
-        Box::pin(self.writer.close())
+        Box::pin(async move {
+            self.writer.close().await?;
+            self.writers.close().await;
+            self.readers.close().await;
+            Ok(())
+        })
     }
 }

@@ -2,10 +2,10 @@
 //! nothing between two groups, because another process may append in between.
 
 use bethink_store::{Append, AppendResult, StoreError, StoreResult};
-use sqlx::PgPool;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::append::append_group;
+use crate::connections::Connections;
 use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
@@ -22,9 +22,9 @@ pub(crate) struct Writer(mpsc::Sender<WriteRequest>);
 impl Writer {
     /// Starts the writer. Must be called within a Tokio runtime. The writer ends when all clones are dropped, or when one
     /// closes it.
-    pub(crate) fn start(pool: PgPool) -> Self {
+    pub(crate) fn start(connections: Connections) -> Self {
         let (requests, waiting) = mpsc::channel(QUEUE);
-        tokio::spawn(serve(pool, waiting));
+        tokio::spawn(serve(connections, waiting));
         Self(requests)
     }
 
@@ -32,7 +32,7 @@ impl Writer {
         self.ask(|answer| WriteRequest::Append(append, answer)).await
     }
 
-    /// Commits what waits, and closes the pool.
+    /// Commits what waits, and closes the connection.
     pub(crate) async fn close(&self) -> StoreResult<()> {
         self.ask(WriteRequest::Close).await
     }
@@ -45,7 +45,7 @@ impl Writer {
     }
 }
 
-async fn serve(pool: PgPool, mut waiting: mpsc::Receiver<WriteRequest>) {
+async fn serve(connections: Connections, mut waiting: mpsc::Receiver<WriteRequest>) {
     let (mut requests, mut closing) = (Vec::new(), Vec::new());
     while waiting.recv_many(&mut requests, GROUP_REQUESTS).await > 0 {
         let (mut group, mut bytes) = (Vec::new(), 0);
@@ -56,7 +56,7 @@ async fn serve(pool: PgPool, mut waiting: mpsc::Receiver<WriteRequest>) {
                         append.messages.iter().map(|message| message.raw.len()).sum::<usize>();
                     bytes += more;
                     if bytes > GROUP_BYTES {
-                        append_group(&pool, std::mem::take(&mut group)).await;
+                        append_group(&connections, std::mem::take(&mut group)).await;
                         bytes = more;
                     }
                     group.push((append, answer));
@@ -64,7 +64,7 @@ async fn serve(pool: PgPool, mut waiting: mpsc::Receiver<WriteRequest>) {
                 WriteRequest::Close(answer) => closing.push(answer),
             }
         }
-        append_group(&pool, group).await;
+        append_group(&connections, group).await;
         if !closing.is_empty() {
             // Accepts no more requests, and serves the queued ones.
             waiting.close();
@@ -73,8 +73,7 @@ async fn serve(pool: PgPool, mut waiting: mpsc::Receiver<WriteRequest>) {
     if closing.is_empty() {
         return;
     }
-    // Waits for all other transactions.
-    pool.close().await;
+    connections.close().await;
     for answer in closing {
         // A caller that went away has lost only the answer.
         let _ = answer.send(Ok(()));

@@ -137,7 +137,7 @@ async fn a_receipt_counts_in_both_stores() {
     let create = |number: u128| {
         let new = NewSession::new(session_id(number), "/project".into(), "{}".into(), NOW);
         let receipt = Receipt { key: "create".into(), fingerprint: "print".into() };
-        stores[usize::from(number % 2 == 0)].create_session(new, Some(receipt))
+        stores[usize::from(number.is_multiple_of(2))].create_session(new, Some(receipt))
     };
     let created = join_all((10..20).map(create)).await;
     let ids: BTreeSet<_> = created.iter().map(|one| one.as_ref().unwrap().session.id).collect();

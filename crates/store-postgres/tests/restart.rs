@@ -22,7 +22,7 @@ use uuid::Uuid;
 const SOON: Duration = Duration::from_secs(8);
 
 #[track_caller]
-fn assert_of_the_disk<T: std::fmt::Debug>(outcome: StoreResult<T>) {
+fn assert_of_the_disk<T: std::fmt::Debug>(outcome: &StoreResult<T>) {
     assert!(matches!(outcome, Err(StoreError::Disk(_))), "{outcome:?}");
 }
 
@@ -50,9 +50,9 @@ async fn a_store_works_again_once_its_server_does() {
     assert!(one.is_ok() && two.is_ok() && three.is_ok());
 
     server.stop();
-    assert_of_the_disk(timeout(SOON, store.session(session)).await.unwrap());
-    assert_of_the_disk(timeout(SOON, store.append(append(session, "lost"))).await.unwrap());
-    assert_of_the_disk(timeout(SOON, store.delete_session(session)).await.unwrap());
+    assert_of_the_disk(&timeout(SOON, store.session(session)).await.unwrap());
+    assert_of_the_disk(&timeout(SOON, store.append(append(session, "lost"))).await.unwrap());
+    assert_of_the_disk(&timeout(SOON, store.delete_session(session)).await.unwrap());
 
     server.resume();
     let appended = store.append(append(session, "after")).await.unwrap();
