@@ -9,12 +9,16 @@
 
 mod server;
 
-use bethink_store::SessionStore;
+use bethink_store::{
+    Append, NewMessage, NewSession, PauseRecord, RecordingStore, SeqRange, SessionStore, StoreError,
+};
 use bethink_store_postgres::{
     PostgresAddress, PostgresOpenError, PostgresOpenReport, PostgresOptions, PostgresStore,
 };
+use bethink_transcript::{MessageId, Role, SessionId, UnixMicros};
 use futures_util::future::join_all;
 use sqlx::{Executor, PgConnection};
+use uuid::Uuid;
 
 /// Everything in the catalog that a migration would change, and the list of migrations.
 const CATALOG: &str = "
@@ -94,9 +98,8 @@ async fn every_commit_is_synced() {
         CREATE TRIGGER spy AFTER INSERT ON pauses EXECUTE FUNCTION spy()";
     plain.execute(sqlx::raw_sql(spy)).await.unwrap();
     let store = server.open(&database).await;
-    let pause =
-        bethink_store::PauseRecord { since: bethink_transcript::UnixMicros(1), until: None };
-    bethink_store::RecordingStore::put_pause(&store, pause).await.unwrap();
+    let pause = PauseRecord { since: UnixMicros(1), until: None };
+    store.put_pause(pause).await.unwrap();
     let seen: Vec<String> =
         sqlx::query_scalar("SELECT setting FROM seen").fetch_all(&mut plain).await.unwrap();
     assert_eq!(seen, ["on"]);
@@ -115,22 +118,21 @@ async fn an_altered_message_is_an_error() {
     let server = server::server().await;
     let database = server.new_database().await;
     let store = server.open(&database).await;
-    let id = bethink_transcript::SessionId(uuid::Uuid::from_u128(1));
-    let now = bethink_transcript::UnixMicros(1);
-    let new = bethink_store::NewSession::new(id, "/project".into(), "{}".into(), now);
+    let id = SessionId(Uuid::from_u128(1));
+    let now = UnixMicros(1);
+    let new = NewSession::new(id, "/project".into(), "{}".into(), now);
     store.create_session(new, None).await.unwrap();
-    let message = bethink_store::NewMessage {
-        id: bethink_transcript::MessageId::new("m").unwrap(),
-        role: bethink_transcript::Role::User,
+    let message = NewMessage {
+        id: MessageId::new("m").unwrap(),
+        role: Role::User,
         raw: "text".into(),
         recorded: false,
         created_at: now,
     };
-    let append =
-        bethink_store::Append { session: id, messages: vec![message], receipt: None, at: now };
+    let append = Append { session: id, messages: vec![message], receipt: None, at: now };
     store.append(append).await.unwrap();
     let mut db = server.connect(&database).await;
     db.execute("UPDATE messages SET raw = 'tex7'").await.unwrap();
-    let read = store.messages(id, bethink_store::SeqRange::all()).await;
-    assert!(matches!(read, Err(bethink_store::StoreError::Damaged(_))), "{read:?}");
+    let read = store.messages(id, SeqRange::all()).await;
+    assert!(matches!(read, Err(StoreError::Damaged(_))), "{read:?}");
 }
