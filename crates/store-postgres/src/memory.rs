@@ -106,10 +106,17 @@ const PUT_VECTORS: &str = "
         encoder = excluded.encoder,
         vectors = excluded.vectors";
 
+/// In the order in which [`PUT_VECTORS`] is run, so that two transactions never wait for each other.
 const DELETE_VECTORS: &str = "
     DELETE FROM topic_vectors
-    WHERE project = $1
-      AND topic = ANY($2)";
+    WHERE number IN (
+        SELECT number
+        FROM topic_vectors
+        WHERE project = $1
+          AND topic = ANY($2)
+        ORDER BY topic
+        FOR UPDATE
+    )";
 
 const LAST_DREAM: &str = "SELECT * FROM last_dreams WHERE project = $1";
 

@@ -16,28 +16,30 @@ const SCOPE: &str = "
     WHERE ($1 IS NULL OR sessions.id = $1)
       AND ($2 IS NULL OR sessions.project_dir = $2)";
 
-/// Finds the pages that may contain keys of each range.
+/// Finds the pages that may contain keys of each range. With `OFFSET 0`, PostgreSQL uses the index once for each range and
+/// segment; without it, it may read all pages.
 const PAGES: &str = "
     SELECT asked.place - 1 AS place, pages.body
     FROM unnest($1, $2) WITH ORDINALITY AS asked (low, high, place)
     CROSS JOIN index_segments AS segments
     CROSS JOIN LATERAL (
-        SELECT coalesce(
-                   (
-                       SELECT first
-                       FROM index_pages
-                       WHERE segment = segments.number
-                         AND first <= asked.low
-                       ORDER BY first DESC
-                       LIMIT 1
-                   ),
-                   ''::bytea
-               ) AS first
-    ) AS start
-    JOIN index_pages AS pages
-      ON pages.segment = segments.number
-     AND pages.first >= start.first
-     AND pages.first <= asked.high
+        SELECT body
+        FROM index_pages
+        WHERE segment = segments.number
+          AND first >= coalesce(
+                  (
+                      SELECT before.first
+                      FROM index_pages AS before
+                      WHERE before.segment = segments.number
+                        AND before.first <= asked.low
+                      ORDER BY before.first DESC
+                      LIMIT 1
+                  ),
+                  ''::bytea
+              )
+          AND first <= asked.high
+        OFFSET 0
+    ) AS pages
     WHERE segments.first_session <= $4
       AND segments.last_session >= $3";
 

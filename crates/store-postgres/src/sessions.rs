@@ -242,6 +242,7 @@ pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<
     if locked == 0 {
         return Err(not_found("session", id));
     }
+    // Its lock keeps two deletions apart, which may change the same lines of an imported file.
     segments::forget(&mut *db, id).await?;
     for statement in DELETE {
         sql(statement).bind(id).run(&mut *db).await?;
