@@ -68,13 +68,17 @@ async fn a_database_of_another_program_is_left_as_it_is() {
     assert!(matches!(refused, PostgresOpenError::Foreign), "{refused:?}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stores_that_open_an_empty_database_at_once_migrate_it_once() {
     let server = server::server().await;
     let options = server.options(&server.bare_database().await);
-    let opened = join_all((0..4).map(|_| PostgresStore::open(&options))).await;
+    let open = || {
+        let options = options.clone();
+        tokio::spawn(async move { PostgresStore::open(&options).await })
+    };
+    let opened = join_all((0..4).map(|_| open())).await;
     let reports: Vec<PostgresOpenReport> =
-        opened.iter().map(|opened| opened.as_ref().unwrap().1).collect();
+        opened.iter().map(|opened| opened.as_ref().unwrap().as_ref().unwrap().1).collect();
     assert_eq!(reports.iter().filter(|report| report.new).count(), 1);
 }
 

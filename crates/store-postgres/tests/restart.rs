@@ -12,7 +12,7 @@ mod server;
 use std::time::Duration;
 
 use bethink_store::{
-    Append, NewMessage, NewSession, RecordingStore, SessionStore, StoreError, StoreResult,
+    Append, NewMessage, NewSession, RecordingStore, SeqRange, SessionStore, StoreError, StoreResult,
 };
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use tokio::time::timeout;
@@ -65,4 +65,15 @@ async fn a_store_works_again_once_its_server_does() {
     let appended = store.append(append(session, "later")).await.unwrap();
     assert_eq!(appended.places, [(Seq(3), true)]);
     assert_eq!(store.session(session).await.unwrap().last_seq, Seq(3));
+
+    // The server's own setting is to answer before a commit is in its log.
+    for number in 0..20 {
+        let id = format!("kept-{number}");
+        assert!(store.append(append(session, &id)).await.unwrap().places[0].1);
+    }
+    server.crash();
+    server.resume();
+    assert_eq!(store.session(session).await.unwrap().last_seq, Seq(23));
+    let kept = store.messages(session, SeqRange::all()).await.unwrap();
+    assert_eq!(kept.len(), 23);
 }

@@ -101,6 +101,11 @@ impl TestServer {
         self.run("pg_ctl", &["-w", "-m", "fast", "stop"]);
     }
 
+    /// Kills the server, which loses what it has not written to its log.
+    pub fn crash(&self) {
+        self.run("pg_ctl", &["-w", "-m", "immediate", "stop"]);
+    }
+
     /// Starts the server, and waits until it answers.
     pub fn resume(&self) {
         let log = self.dir.join("log").display().to_string();
