@@ -11,7 +11,7 @@ use bethink_store_format::AppendPlan;
 use bethink_transcript::{MessageId, Seq, SessionId};
 use sqlx::{Connection, PgConnection};
 
-use crate::connections::Connections;
+use crate::connections::ConnectionQueue;
 use crate::error::{fails_all, from_sqlx};
 use crate::locks::{self, Lock};
 use crate::sql::{Row, sql};
@@ -40,7 +40,7 @@ const TOUCH: &str = "
 
 /// Answers every request of the group, after one commit for all of them.
 pub(crate) async fn append_group(
-    connections: &Connections,
+    connections: &ConnectionQueue,
     mut group: Vec<(Append, Answer<AppendResult>)>,
 ) {
     if group.is_empty() {
@@ -69,7 +69,7 @@ pub(crate) async fn append_group(
 }
 
 async fn append_all(
-    connections: &Connections,
+    connections: &ConnectionQueue,
     group: &[(Append, Answer<AppendResult>)],
 ) -> StoreResult<Vec<StoreResult<AppendResult>>> {
     let mut connection = connections.get().await?;

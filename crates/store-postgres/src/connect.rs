@@ -17,7 +17,7 @@ const SETTINGS: &str = "
 
     SET idle_in_transaction_session_timeout = '60s'";
 
-/// Creates the pool. Connections are opened when first needed, and tested when they are taken, so that those of a server
+/// Creates a pool. Connections are opened when first needed, and tested when they are taken, so that those of a server
 /// that has restarted are replaced.
 pub(crate) fn pool(address: &PostgresAddress, count: u32) -> PgPool {
     PgPoolOptions::new()

@@ -15,7 +15,7 @@ use crate::options::PostgresAddress;
 /// A pool with a queue: callers wait in order for a free connection, as long as it takes. Only the wait for the server has
 /// a time limit. Clones share the connections.
 #[derive(Clone, Debug)]
-pub(crate) struct Connections {
+pub(crate) struct ConnectionQueue {
     pool: PgPool,
     free: Arc<Semaphore>,
     count: u32,
@@ -27,7 +27,7 @@ pub(crate) struct HeldConnection {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Connections {
+impl ConnectionQueue {
     pub(crate) fn new(address: &PostgresAddress, count: u32) -> Self {
         let count = count.max(1);
         Self { pool: pool(address, count), free: Arc::new(Semaphore::new(count as usize)), count }

@@ -3,7 +3,7 @@
 use bethink_store::{IndexLookup, SearchScope, StoreError, StoreResult, TermPlaces};
 use bethink_store_format::{ListedSession, SearchedSessions, key_ranges, read_lists};
 
-use crate::connections::Connections;
+use crate::connections::ConnectionQueue;
 use crate::sql::{Row, not_found, sql};
 
 const SCOPE: &str = "
@@ -43,7 +43,10 @@ const PAGES: &str = "
     WHERE segments.first_session <= $4
       AND segments.last_session >= $3";
 
-pub(crate) async fn lookup(readers: &Connections, lookup: IndexLookup) -> StoreResult<TermPlaces> {
+pub(crate) async fn lookup(
+    readers: &ConnectionQueue,
+    lookup: IndexLookup,
+) -> StoreResult<TermPlaces> {
     let searched = scope(readers, &lookup.scope).await?;
     let Some((first, last)) = searched.range() else { return Ok(searched.nothing(&lookup)) };
     let ranges = key_ranges(&lookup, (first, last));
@@ -61,7 +64,7 @@ pub(crate) async fn lookup(readers: &Connections, lookup: IndexLookup) -> StoreR
         .map_err(|error| StoreError::Failed(error.to_string()))?
 }
 
-async fn scope(readers: &Connections, scope: &SearchScope) -> StoreResult<SearchedSessions> {
+async fn scope(readers: &ConnectionQueue, scope: &SearchScope) -> StoreResult<SearchedSessions> {
     let (id, dir) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
         SearchScope::Project(dir) => (None, Some(dir.clone())),

@@ -10,7 +10,7 @@ use bethink_store_format::{reused, write_json};
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use sqlx::{Executor, PgConnection, Postgres};
 
-use crate::connections::Connections;
+use crate::connections::ConnectionQueue;
 use crate::receipts;
 use crate::record::Record;
 use crate::segments;
@@ -195,7 +195,7 @@ pub(crate) async fn lock_all(
 }
 
 pub(crate) async fn list(
-    readers: &Connections,
+    readers: &ConnectionQueue,
     filter: SessionFilter,
     page: PageRequest,
 ) -> StoreResult<(Vec<SessionRecord>, Option<String>)> {

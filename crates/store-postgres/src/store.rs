@@ -11,19 +11,19 @@ use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::PgConnection;
 use tokio::sync::Mutex;
 
-use crate::connections::Connections;
+use crate::connections::ConnectionQueue;
 use crate::options::PostgresOptions;
 use crate::record::Record;
 use crate::sql::{Row, Statement, sql};
-use crate::writer::Writer;
+use crate::writer::AppendWriter;
 use crate::{collapses, compactions, decisions, messages, receipts, sessions};
 
 /// Sessions in one PostgreSQL database. Clones are handles to the same store.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
-    writer: Writer,
-    pub(crate) readers: Connections,
-    writers: Connections,
+    writer: AppendWriter,
+    pub(crate) readers: ConnectionQueue,
+    writers: ConnectionQueue,
     /// Locked while this process leases a job, so that its calls get the oldest jobs in the order of the calls.
     pub(crate) leasing: Arc<Mutex<()>>,
     /// Locked while this process merges segments of the index.
@@ -35,9 +35,9 @@ impl PostgresStore {
         let PostgresOptions { address, readers, writers } = options;
         Self {
             // An append waits for no other write of this process.
-            writer: Writer::start(Connections::new(address, 1)),
-            readers: Connections::new(address, *readers),
-            writers: Connections::new(address, *writers),
+            writer: AppendWriter::start(ConnectionQueue::new(address, 1)),
+            readers: ConnectionQueue::new(address, *readers),
+            writers: ConnectionQueue::new(address, *writers),
             leasing: Arc::default(),
             tidying: Arc::default(),
         }

@@ -5,53 +5,53 @@ use bethink_store::{Append, AppendResult, StoreError, StoreResult};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::append::append_group;
-use crate::connections::Connections;
+use crate::connections::ConnectionQueue;
 use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
 
-enum WriteRequest {
+enum QueuedRequest {
     Append(Append, Answer<AppendResult>),
     Close(Answer<()>),
 }
 
 /// A handle to the writer. Clones share the writer.
 #[derive(Clone, Debug)]
-pub(crate) struct Writer(mpsc::Sender<WriteRequest>);
+pub(crate) struct AppendWriter(mpsc::Sender<QueuedRequest>);
 
-impl Writer {
+impl AppendWriter {
     /// Starts the writer. Must be called within a Tokio runtime. The writer ends when all clones are dropped, or when one
     /// closes it.
-    pub(crate) fn start(connections: Connections) -> Self {
+    pub(crate) fn start(connections: ConnectionQueue) -> Self {
         let (requests, waiting) = mpsc::channel(QUEUE);
         tokio::spawn(serve(connections, waiting));
         Self(requests)
     }
 
     pub(crate) async fn append(&self, append: Append) -> StoreResult<AppendResult> {
-        self.ask(|answer| WriteRequest::Append(append, answer)).await
+        self.ask(|answer| QueuedRequest::Append(append, answer)).await
     }
 
     /// Commits what waits, and closes the connection.
     pub(crate) async fn close(&self) -> StoreResult<()> {
-        self.ask(WriteRequest::Close).await
+        self.ask(QueuedRequest::Close).await
     }
 
     /// Sends a request and waits for the answer after the commit. The request is carried out even if the caller is gone.
-    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> WriteRequest) -> StoreResult<T> {
+    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> QueuedRequest) -> StoreResult<T> {
         let (answer, answered) = oneshot::channel();
         self.0.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
         answered.await.map_err(|_| StoreError::Closed)?
     }
 }
 
-async fn serve(connections: Connections, mut waiting: mpsc::Receiver<WriteRequest>) {
+async fn serve(connections: ConnectionQueue, mut waiting: mpsc::Receiver<QueuedRequest>) {
     let (mut requests, mut closing) = (Vec::new(), Vec::new());
     while waiting.recv_many(&mut requests, GROUP_REQUESTS).await > 0 {
         let (mut group, mut bytes) = (Vec::new(), 0);
         for request in requests.drain(..) {
             match request {
-                WriteRequest::Append(append, answer) => {
+                QueuedRequest::Append(append, answer) => {
                     let more =
                         append.messages.iter().map(|message| message.raw.len()).sum::<usize>();
                     bytes += more;
@@ -61,7 +61,7 @@ async fn serve(connections: Connections, mut waiting: mpsc::Receiver<WriteReques
                     }
                     group.push((append, answer));
                 }
-                WriteRequest::Close(answer) => closing.push(answer),
+                QueuedRequest::Close(answer) => closing.push(answer),
             }
         }
         append_group(&connections, group).await;

@@ -27,14 +27,14 @@ const NOW: UnixMicros = UnixMicros(1_700_000_000_000_000);
 const SESSION: SessionId = SessionId(Uuid::from_u128(1));
 
 /// Two stores on one database, and a connection that stops them.
-struct Stage {
+struct StoppedStores {
     stores: [PostgresStore; 2],
     outside: PgConnection,
     /// Looks for those who wait. Inside a transaction, it would always see the same.
     watcher: PgConnection,
 }
 
-impl Stage {
+impl StoppedStores {
     async fn new() -> Self {
         let server = server::server().await;
         let database = server.new_database().await;
@@ -75,7 +75,7 @@ fn new_session(id: SessionId) -> NewSession {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn notes_of_a_session_that_is_being_deleted_are_refused() {
-    let mut stage = Stage::new().await;
+    let mut stage = StoppedStores::new().await;
     stage.run("BEGIN; DELETE FROM sessions").await;
     let notes = NotesRecord {
         session: SESSION,
@@ -98,7 +98,7 @@ async fn notes_of_a_session_that_is_being_deleted_are_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_is_being_leased_is_passed_over() {
-    let mut stage = Stage::new().await;
+    let mut stage = StoppedStores::new().await;
     for number in 1..=2 {
         let new = NewJob {
             id: JobId(Uuid::from_u128(number)),
@@ -120,7 +120,7 @@ async fn a_job_that_is_being_leased_is_passed_over() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_is_being_carried_out_is_repeated() {
-    let mut stage = Stage::new().await;
+    let mut stage = StoppedStores::new().await;
     // Receipts can be read, but not stored.
     stage.run("BEGIN; LOCK TABLE receipts IN SHARE ROW EXCLUSIVE MODE").await;
     let create = |number: usize| {
@@ -140,7 +140,7 @@ async fn a_request_that_is_being_carried_out_is_repeated() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn segments_that_are_being_merged_are_left_alone() {
-    let mut stage = Stage::new().await;
+    let mut stage = StoppedStores::new().await;
     for n in 1..=8 {
         let message = NewMessage {
             id: MessageId::new(&format!("m{n}")).unwrap(),
