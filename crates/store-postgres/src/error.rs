@@ -49,8 +49,9 @@ fn from_code(code: &str, message: String) -> StoreError {
         "25006" | "42501" => StoreError::ReadOnly(message),
         // A table or a column that the migrations created is missing.
         "42P01" | "42703" => StoreError::Damaged(message),
-        // The server is stopping or starting, the statement was cancelled, or another process had a lock too long.
-        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "57014" | "55P03" => {
+        // The server is stopping or starting, the statement was cancelled, another process had a lock too long, or this
+        // one had a transaction too long.
+        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "57014" | "55P03" | "25P03" => {
             StoreError::Disk(message)
         }
         // Two transactions were in each other's way.
@@ -77,9 +78,10 @@ mod tests {
         for code in ["25006", "42501"] {
             assert!(matches!(is(code), StoreError::ReadOnly(_)), "{code}");
         }
-        for code in
-            ["08006", "28P01", "3D000", "40P01", "53300", "55P03", "57P01", "57P03", "58030"]
-        {
+        for code in [
+            "08006", "25P03", "28P01", "3D000", "40P01", "53300", "55P03", "57P01", "57P03",
+            "58030",
+        ] {
             assert!(matches!(is(code), StoreError::Disk(_)), "{code}");
         }
         for code in ["XX001", "XX002", "42P01"] {
