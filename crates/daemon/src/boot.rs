@@ -19,7 +19,7 @@ use bethink_transfer::TransferService;
 
 use crate::check::DailyCheck;
 use crate::home::lock_home;
-use crate::{Daemon, Inner, connect};
+use crate::{Daemon, Inner, Services, connect};
 
 /// The reason why the daemon could not start.
 #[derive(Debug, thiserror::Error)]
@@ -86,8 +86,7 @@ impl Daemon {
         };
         let runner = connect::runner(&cx, &search, &sessions, &memories, &notes, &transfer);
         connect::sessions(&sessions, &search, &memories, &notes, check);
-        let inner = Arc::new(inner);
-        let daemon = Self {
+        let daemon = Self(Arc::new(Services {
             cx,
             models,
             search,
@@ -99,7 +98,7 @@ impl Daemon {
             transfer,
             runner,
             inner,
-        };
+        }));
         daemon.start(opened).await?;
         Ok(daemon)
     }

@@ -12,6 +12,7 @@ mod home;
 mod storage;
 
 use std::fs::File;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use bethink_api as api;
@@ -32,7 +33,11 @@ use crate::check::DailyCheck;
 
 /// The running daemon; clones share it.
 #[derive(Clone, Debug)]
-pub struct Daemon {
+pub struct Daemon(Arc<Services>);
+
+/// The services of the daemon. Each request clones the daemon, and a clone of each service would be a dozen references.
+#[derive(Debug)]
+pub struct Services {
     pub cx: ServiceContext,
     pub models: ModelService,
     pub search: SearchService,
@@ -43,7 +48,15 @@ pub struct Daemon {
     pub hooks: HookService,
     pub transfer: TransferService,
     runner: JobRunner,
-    inner: Arc<Inner>,
+    inner: Inner,
+}
+
+impl Deref for Daemon {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.0
+    }
 }
 
 struct Inner {

@@ -48,3 +48,35 @@ impl SessionService {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bethink_api as api;
+    use bethink_config::Settings;
+    use serde_json::json;
+
+    use crate::tests::home::SessionsHome;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_daemon_that_stops_stores_what_was_shown_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&[json!({ "role": "user", "content": "Look at the gauges" })]).await;
+        for call in ["call_1", "call_2"] {
+            let input = json!({ "file_path": format!("/{call}") });
+            let used = json!({ "type": "tool_use", "id": call, "name": "Read", "input": input });
+            let result = json!({ "type": "tool_result", "tool_use_id": call, "content": "high" });
+            let round = [
+                json!({ "role": "assistant", "content": [used] }),
+                json!({ "role": "user", "content": [result] }),
+            ];
+            home.append(id, &round).await;
+            home.sessions.prompt(id, api::ContextRequest::default()).await.unwrap();
+        }
+        home.cx.stop().await;
+        let kept = home.cx.store().decisions(id).await.unwrap();
+        let last = kept.iter().rfind(|record| record.kind == "shown").unwrap();
+        assert!(last.data.contains(r#""through":5"#), "{kept:?}");
+        home.close().await;
+    }
+}

@@ -166,10 +166,9 @@ export class Shell {
     if (state === "live" && isReachable()) void this.#banner.look(this.#life.signal);
   }
 
-  /** What is shown stays while nothing newer can be read. */
+  /** What is shown stays while nothing newer can be read; the banner says so. */
   #reload(): void {
     if (isReachable()) this.#draw();
-    else say("The daemon does not answer.", true);
   }
 
   #theme(): void {

@@ -89,8 +89,8 @@ async fn the_end_of_a_turn_is_enough() {
     let told = async {
         loop {
             let event = events.next().await.unwrap();
-            if event.kind == "memory" {
-                return serde_json::from_str::<Value>(&event.data).unwrap();
+            if event.kind() == "memory" {
+                return serde_json::from_str::<Value>(&event.data()).unwrap();
             }
         }
     };
@@ -310,7 +310,7 @@ async fn a_statement_of_an_open_turn_is_written_when_it_leaves_the_view() {
     (0..20).for_each(|n| said.extend([call(n), result(n)]));
     say(&memories, id, &said).await;
     memories.sessions.compact(id, api::CompactRequest::default()).await.unwrap();
-    let written = async { while events.next().await.unwrap().kind != "memory" {} };
+    let written = async { while events.next().await.unwrap().kind() != "memory" {} };
     tokio::time::timeout(Duration::from_secs(30), written).await.unwrap();
     let mark = memories.cx.store().extraction_mark(id).await.unwrap();
     assert!(mark.is_none_or(|mark| mark == Seq(41)), "{mark:?}");

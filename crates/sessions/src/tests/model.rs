@@ -279,8 +279,8 @@ async fn an_errand_that_ends_at_its_deadline_is_told() {
     loop {
         let next = tokio::time::timeout(Duration::from_secs(20), events.next());
         let event = next.await.unwrap().unwrap();
-        match event.kind {
-            "model" => steps.push(serde_json::from_str::<Value>(&event.data).unwrap()),
+        match event.kind() {
+            "model" => steps.push(serde_json::from_str::<Value>(&event.data()).unwrap()),
             "compaction" => break,
             _ => {}
         }

@@ -168,7 +168,7 @@ function lost(done: Compaction): HTMLElement {
     "section",
     null,
     h("h3", null, "Lost"),
-    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, IDs), the prompt still contains ${whole(kept)}. Names used more often or more recently count more: `, fidelityBadge(done)),
+    h("p", null, `Of ${count(names, "name")} in use (files, functions, errors, IDs), the prompt still contains ${whole(kept)}. Frequent and recent names count more: `, fidelityBadge(done)),
     namesOf(lost, "Most important missing names:"),
     hindsight && h("p", null, `Since then, the session used ${count(hindsight.names, "name")} again. The prompt still contained ${whole(hindsight.kept)} of them (${share(hindsight.score)}).`),
     hindsight && namesOf(hindsight.lost, "Used again, but missing from the prompt:"),

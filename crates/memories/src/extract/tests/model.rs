@@ -125,7 +125,7 @@ async fn a_fork_of_the_session_writes_with_the_clients_own_tools() {
     let created = async {
         loop {
             let event = events.next().await.unwrap();
-            if event.kind == "memory" {
+            if event.kind() == "memory" {
                 return;
             }
         }
@@ -251,7 +251,7 @@ async fn a_hostile_model_changes_nothing_outside() {
         let mut events = memories.sessions.events(id, None).await.unwrap();
         loop {
             let event = events.next().await.unwrap();
-            if event.kind == "job" && event.data.contains("extract") {
+            if event.kind() == "job" && event.data().contains("extract") {
                 return;
             }
         }
@@ -291,7 +291,7 @@ async fn without_a_good_answer_the_rules_go_on() {
     let written = async {
         loop {
             let event = events.next().await.unwrap();
-            if event.kind == "memory" {
+            if event.kind() == "memory" {
                 return;
             }
         }

@@ -2518,6 +2518,7 @@ class RecalledMemory(TypedDict):
     description: NotRequired[str | None]
     """A one-line description."""
     type: NotRequired[MemoryKind | None]
+    recall: NotRequired[MemoryRecall | None]
     age: str
     """The memory's age, in words."""
     modified: str
