@@ -36,7 +36,6 @@ mod remembered;
 mod request;
 mod sent;
 mod service;
-mod shown;
 #[cfg(test)]
 mod tests;
 mod text;

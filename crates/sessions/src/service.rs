@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use bethink_compactor::SessionNotes;
 use bethink_context::{Attachment, ProjectTexts};
@@ -17,7 +17,6 @@ use crate::handle::{Registry, SessionHandle};
 use crate::limits::SessionLimits;
 use crate::loaded::LoadedSession;
 use crate::request::PromptRequest;
-use crate::shown::ShownRecords;
 
 /// An event in a session. Listeners are called immediately, and must neither wait nor fail.
 #[derive(Debug)]
@@ -129,7 +128,6 @@ pub(crate) struct SessionsState {
     pub(crate) registry: Registry,
     /// Held for reading while a fork is copied.
     pub(crate) forks: tokio::sync::RwLock<()>,
-    pub(crate) shown: Mutex<ShownRecords>,
     contributors: OnceLock<Vec<Arc<dyn Contributor>>>,
     listeners: RwLock<Vec<Listener>>,
 }

@@ -379,7 +379,14 @@ impl SessionService {
         }
         let new = new_decisions(loaded, records, now)?;
         if records.iter().all(|record| matches!(record, Decision::Shown { .. })) {
-            self.keep_shown_soon(id, new);
+            // The prompt does not wait for this record: the same history leads to the same decisions, and the session's
+            // next append is committed after it.
+            let store = self.cx.store_handle();
+            self.cx.spawn(async move {
+                if let Err(error) = store.add_decisions(id, new).await {
+                    tracing::warn!(session = %id, %error, "could not store which tool results were shown");
+                }
+            });
             return Ok(());
         }
         self.cx.store().add_decisions(id, new).await?;
