@@ -20,9 +20,9 @@ export function link(path: readonly string[], query: Record<string, string | num
   return `#/${path.map(encodeURIComponent).join("/")}${tail === "" ? "" : `?${tail}`}`;
 }
 
-/** Changes the address without a new entry in the browser's history. */
+/** Changes the address of a view, without a new entry in the browser's history, unless the person is leaving the view. */
 export function replace(path: readonly string[], query: Record<string, string | number | null | undefined>): void {
-  history.replaceState(null, "", link(path, query));
+  if (read(location.hash).path[0] === path[0]) history.replaceState(null, "", link(path, query));
 }
 
 /** Returns the launch token if the address contains one. */
