@@ -42,7 +42,7 @@ pub struct NewReceipt {
     pub at: UnixMicros,
 }
 
-/// The answer to an append as it is stored with its receipt.
+/// The answer to an append, in the form in which it is stored with its receipt.
 #[derive(Serialize, Deserialize)]
 struct KeptAnswer {
     appended_to: SessionId,

@@ -6,7 +6,7 @@ use bethink_transcript::UnixMicros;
 /// How long an answer is kept for its idempotency key, in microseconds.
 const RECEIPT_MICROS: i64 = 24 * 3600 * 1_000_000;
 
-/// Returns the time before which receipts count as too old at time `at`.
+/// Returns the cutoff at time `at`: receipts from before it are too old.
 pub fn oldest_kept(at: UnixMicros) -> UnixMicros {
     UnixMicros(at.0.saturating_sub(RECEIPT_MICROS))
 }

@@ -1,4 +1,4 @@
-//! Model calls: rows that are only added, and their sums.
+//! Model calls: append-only rows, and their totals.
 
 use bethink_store::{LedgerStore, MOST_OF_A_CALL, ModelCall, StoreFuture, UsageFilter, UsageSum};
 use bethink_transcript::UnixMicros;

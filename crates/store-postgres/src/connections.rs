@@ -1,4 +1,4 @@
-//! Connections of one kind, and transactions on them.
+//! Connections for one purpose, and transactions on them.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl ConnectionQueue {
         Ok(HeldConnection { connection, _permit: permit })
     }
 
-    /// Runs `work` in a transaction, and commits it. It is carried out even if the caller is gone.
+    /// Runs `work` in a transaction and commits it, even if the caller is gone.
     pub(crate) async fn write<T, F>(self, work: F) -> StoreResult<T>
     where
         T: Send + 'static,

@@ -72,7 +72,7 @@ pub(crate) async fn try_lock(db: &mut PgConnection, lock: Lock<'_>) -> StoreResu
     sql(TRY_LOCK).bind(lock.key()).value(db).await
 }
 
-/// Takes a lock until it is released, or the connection ends.
+/// Takes a lock and holds it until it is released or the connection ends.
 pub(crate) async fn lock_for_connection(db: &mut PgConnection, lock: Lock<'_>) -> StoreResult<()> {
     sql(LOCK_FOR_CONNECTION).bind(lock.key()).run(db).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! The schema: whose it is, which version it has, and its migrations.
+//! The schema: its owner, its version, and its migrations.
 
 use sqlx::PgConnection;
 use sqlx::migrate::Migrator;
@@ -12,7 +12,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
 const LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, FALSE)";
 
-/// Returns whether the schema has the table of migrations, and whether it has others. Those of extensions do not count.
+/// Returns whether the schema has the migrations table, and whether it has any other tables, except those of extensions.
 const TABLES: &str = "
     SELECT coalesce(bool_or(relname = '_sqlx_migrations'), FALSE),
            coalesce(bool_or(relname <> '_sqlx_migrations'), FALSE)

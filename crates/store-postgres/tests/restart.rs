@@ -1,4 +1,5 @@
-//! Tests a server that stops and starts again. In a binary of its own, because the server is stopped for all tests of one.
+//! Tests what happens when the server stops and starts again. These tests have their own binary, because stopping the
+//! server affects all tests in a binary.
 
 #![allow(
     clippy::unwrap_used,

@@ -20,7 +20,7 @@ use crate::readers::{self, Readers};
 use crate::sql::sql;
 
 /// Number of times to yield to the callers of a group that was just answered, so that their next requests arrive
-/// together. Each yield wakes a thread of the runtime, so a single caller is not waited for.
+/// together. Each yield wakes a thread of the runtime, so the writer does not yield to a single caller.
 const PATIENCE: usize = 3;
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
