@@ -208,7 +208,9 @@ export class Flow {
     for (const [index, item] of this.#items) item.style.top = `${this.#heights.top(index)}px`;
     this.node.style.height = `${this.#heights.total}px`;
     const moved = this.#heights.top(anchor) - before;
-    if (moved !== 0 && above > 0) scrollBy({ top: moved, behavior: "instant" });
+    // The end of the last row is what is wanted of it: that is where a conversation ends.
+    if (this.#wanted === this.count - 1) scrollTo({ top: document.documentElement.scrollHeight });
+    else if (moved !== 0 && above > 0) scrollBy({ top: moved, behavior: "instant" });
     this.#soon();
   }
 
