@@ -9,6 +9,18 @@ use serde::Deserialize;
 #[macro_export]
 macro_rules! columns {
     () => {
+        impl<T: Column> Column for Option<T> {
+            type Stored = Option<T::Stored>;
+
+            fn store(self) -> Self::Stored {
+                self.map(T::store)
+            }
+
+            fn read(stored: Self::Stored) -> ::bethink_store::StoreResult<Self> {
+                stored.map(T::read).transpose()
+            }
+        }
+
         $crate::columns! { @each
             bool, bool, std::convert::identity, Ok;
             i64, i64, std::convert::identity, Ok;

@@ -112,18 +112,6 @@ pub(crate) trait Column: Sized {
     fn read(stored: Self::Stored) -> StoreResult<Self>;
 }
 
-impl<T: Column> Column for Option<T> {
-    type Stored = Option<T::Stored>;
-
-    fn store(self) -> Self::Stored {
-        self.map(T::store)
-    }
-
-    fn read(stored: Self::Stored) -> StoreResult<Self> {
-        stored.map(T::read).transpose()
-    }
-}
-
 bethink_store_format::columns!();
 
 impl Column for String {
