@@ -207,9 +207,9 @@ await withBrowser(async (browser) => {
   await step("what a change would do is tried before it is saved", async () => {
     await page.getByRole("searchbox").fill("which paint for the fences?");
     await page.getByRole("button", { name: "Recall" }).click();
-    await page.getByRole("button", { name: "What if…" }).first().click();
+    await page.getByRole("button", { name: "Try a change…" }).first().click();
     const area = page.getByRole("textbox", { name: "Text of the memory" });
-    await page.getByRole("button", { name: "What if it were deleted" }).click();
+    await page.getByRole("button", { name: "Recall without it" }).click();
     await page.getByText("No longer found: fences (was 1st).").waitFor();
     const text = await area.inputValue();
     await area.fill(text.replace("red paint", "blue paint"));
@@ -218,12 +218,12 @@ await withBrowser(async (browser) => {
     const file = `/v1/memories/private/fences?project_dir=${encodeURIComponent(given.project)}`;
     assert.match(await api("GET", file), /red paint/, "nothing is stored yet");
     await page.reload();
-    await page.getByRole("button", { name: "What if…" }).first().click();
+    await page.getByRole("button", { name: "Try a change…" }).first().click();
     assert.match(await area.inputValue(), /blue paint/, "the draft is there");
     await page.getByRole("button", { name: "Save this change" }).click();
     await area.waitFor({ state: "detached" });
     assert.match(await api("GET", file), /blue paint/);
-    await page.getByRole("button", { name: "What if there were a new memory…" }).click();
+    await page.getByRole("button", { name: "Try a new memory…" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("stain");
     await area.fill("---\ndescription: which paint for the fences in spring\n---\n\nGreen stain.\n");
     await page.getByRole("button", { name: "Recall with this memory" }).click();

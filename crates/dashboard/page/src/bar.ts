@@ -117,6 +117,6 @@ export function legend(report: ContextReport): HTMLElement {
       h("td", { class: "number" }, whole(tokens)),
       h("td", { class: "number faint" }, `${((100 * tokens) / Math.max(1, report.thresholds.window)).toFixed(1)}%`),
     );
-  const rows = [PARTS.map((part) => row(part, PART_NAMES[part], report.parts[part])), row("rest", "Not recorded, such as the agent's own prompt", restOf(report.tokens, report.parts))];
+  const rows = [PARTS.map((part) => row(part, PART_NAMES[part], report.parts[part])), row("rest", "Not recorded: the agent's prompt and tools", restOf(report.tokens, report.parts))];
   return h("table", { class: "legend" }, h("caption", { class: "unseen" }, "Tokens in the context window, by part"), h("tbody", null, rows));
 }

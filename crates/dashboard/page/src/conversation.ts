@@ -1,5 +1,6 @@
 // The rows of a session: turns and days, what was said, and each tool call with its result. Made from the outline, so
-// that the rows of 100,000 messages are known before the messages are read.
+// that the rows of 100,000 messages are known before the messages are read. What takes long is a generator, so that the
+// browser can draw in between.
 
 import type { OutlineCall, OutlineMessage } from "./api.ts";
 
@@ -30,18 +31,18 @@ export interface Filter {
 
 export const EVERYTHING: Filter = { show: "all", file: "" };
 
-/** Finds the result of each call. The first result counts. */
-export function resultsOf(messages: readonly OutlineMessage[]): Map<string, ResultPlace> {
-  const found = new Map<string, ResultPlace>();
-  for (const { seq, results } of messages) {
-    for (const { id, failed } of results ?? []) if (!found.has(id)) found.set(id, { seq, failed: failed ?? false });
-  }
-  return found;
-}
+/** Number of messages between two pauses. */
+const STEP = 200;
 
-export function rowsOf<Mark>(messages: readonly OutlineMessage[], marks: readonly PlacedMark<Mark>[], filter: Filter = EVERYTHING): Row<Mark>[] {
-  const results = resultsOf(messages);
-  const calls = new Set(messages.flatMap((message) => (message.calls ?? []).map((call) => call.id)));
+export function* rowsOf<Mark>(messages: readonly OutlineMessage[], marks: readonly PlacedMark<Mark>[], filter: Filter = EVERYTHING): Generator<void, Row<Mark>[]> {
+  const results = new Map<string, ResultPlace>();
+  const called = new Set<string>();
+  for (const { seq, calls, results: some } of messages) {
+    if (seq % STEP === 0) yield;
+    for (const { id } of calls ?? []) called.add(id);
+    // The first result of a call counts.
+    for (const { id, failed } of some ?? []) if (!results.has(id)) results.set(id, { seq, failed: failed ?? false });
+  }
   const rows: Row<Mark>[] = [];
   const isAll = filter.show === "all" && filter.file === "";
   let [turn, day, next] = [0, "", 0];
@@ -53,9 +54,10 @@ export function rowsOf<Mark>(messages: readonly OutlineMessage[], marks: readonl
     }
   };
   for (const message of messages) {
+    if (message.seq % STEP === 0) yield;
     place(message.seq);
     if (message.kind === "typed") turn++;
-    const own = rowsOfMessage<Mark>(message, turn, results, calls).filter((row) => matches(row, filter));
+    const own = rowsOfMessage<Mark>(message, turn, results, called).filter((row) => matches(row, filter));
     if (own.length === 0) continue;
     const today = days(message.created_at);
     if (today !== day) rows.push({ is: "day", at: message.created_at });
@@ -131,8 +133,14 @@ export function localDay(at: string): string {
 
 /** How many rows at the beginning are the same in both. */
 export function sameRows<Mark>(old: readonly Row<Mark>[], now: readonly Row<Mark>[]): number {
-  const key = (row: Row<Mark> | undefined) => (row === undefined ? "" : row.is === "call" ? row.call.id : `${row.is} ${row.is === "day" ? row.at : seqOf(row)}`);
   let same = 0;
-  while (same < Math.min(old.length, now.length) && old[same]?.is === now[same]?.is && key(old[same]) === key(now[same])) same++;
+  while (isSame(old[same], now[same])) same++;
   return same;
+}
+
+function isSame<Mark>(a: Row<Mark> | undefined, b: Row<Mark> | undefined): boolean {
+  if (a?.is === "day") return b?.is === "day" && a.at === b.at;
+  if (a?.is === "mark") return b?.is === "mark" && a.after === b.after;
+  if (a?.is === "call") return b?.is === "call" && a.call === b.call;
+  return a !== undefined && b?.is === a.is && a.message === b.message;
 }

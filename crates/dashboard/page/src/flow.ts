@@ -3,7 +3,8 @@
 
 import { h, mark } from "./dom.ts";
 import { Heights } from "./heights.ts";
-import { movement } from "./movement.ts";
+import { FRAME_MS, nearestFirst } from "./list.ts";
+import { isModified, movement } from "./movement.ts";
 import { isRowPressed, whenReleased } from "./press.ts";
 
 export interface FlowOptions {
@@ -18,8 +19,6 @@ export interface FlowOptions {
 
 /** Pixels above and below the screen that have elements too, so that scrolling shows no gaps. */
 const BEYOND = 600;
-/** Milliseconds in which a frame creates rows; the others follow in the next frames. */
-const FRAME_MS = 12;
 
 export class Flow {
   readonly node: HTMLElement;
@@ -64,8 +63,7 @@ export class Flow {
 
   /** Replaces all rows. Known heights are kept for as many rows as `same` says are unchanged. */
   reset(count: number, same = 0): void {
-    const old = Array.from({ length: Math.min(same, this.count) }, (_, row) => this.#heights.of(row));
-    this.#heights.fill(count, (row) => old[row] ?? this.#options.estimate(row));
+    this.#heights.fill(count, this.#options.estimate, same);
     for (const [index, item] of this.#items) if (index >= same) this.#remove(index, item);
     this.#active = Math.max(0, Math.min(this.#active, count - 1));
     this.#draw();
@@ -126,19 +124,15 @@ export class Flow {
       // Keep the row with the focus, which scrolling would otherwise lose.
       if ((index < first || index > last) && !item.contains(document.activeElement)) this.#remove(index, item);
     }
-    this.#create(this.#missing(first, last, this.#heights.at(above), this.#heights.at(above + innerHeight)));
+    this.#create(this.#missing(first, this.#heights.at(above), last));
     this.#roving();
     this.#options.near(first, last);
     this.#options.moved?.(this.#heights.at(above + this.#head()));
   }
 
   /** The rows without a current element: those on the screen first. */
-  #missing(first: number, last: number, top: number, bottom: number): number[] {
-    const rows: number[] = [];
-    for (let index = top; index <= bottom; index++) rows.push(index);
-    for (let index = bottom + 1; index <= last; index++) rows.push(index);
-    for (let index = top - 1; index >= first; index--) rows.push(index);
-    const missing = rows.filter((index) => !this.#items.has(index));
+  #missing(first: number, top: number, last: number): number[] {
+    const missing = nearestFirst(first, top, last).filter((index) => !this.#items.has(index));
     if (this.#stale.size === 0) return missing;
     if (!isRowPressed()) return [...missing, ...this.#stale];
     whenReleased(this.#soon);
@@ -229,8 +223,7 @@ export class Flow {
   }
 
   #key(event: KeyboardEvent): void {
-    const isModified = event.altKey || event.ctrlKey || event.metaKey;
-    if (event.key === "Enter" && !isModified && event.target === this.#items.get(this.#active)) {
+    if (event.key === "Enter" && !isModified(event) && event.target === this.#items.get(this.#active)) {
       event.preventDefault();
       this.#items.get(this.#active)?.querySelector<HTMLElement>("[data-main]")?.click();
       return;

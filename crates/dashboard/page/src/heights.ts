@@ -6,15 +6,16 @@ export class Heights {
   #tree = new Float64Array(1);
   #own = new Float64Array(0);
 
-  /** Replaces all heights. */
-  fill(count: number, height: (row: number) => number): void {
-    this.#own = Float64Array.from({ length: count }, (_, row) => height(row));
-    this.#tree = new Float64Array(count + 1);
+  /** Replaces all heights, except the first `same`. */
+  fill(count: number, height: (row: number) => number, same = 0): void {
+    const [old, own, tree] = [this.#own, new Float64Array(count), new Float64Array(count + 1)];
     for (let at = 1; at <= count; at++) {
-      this.#tree[at] = (this.#tree[at] ?? 0) + (this.#own[at - 1] ?? 0);
+      const one = (own[at - 1] = (at <= same ? old[at - 1] : undefined) ?? height(at - 1));
+      const sum = (tree[at] = (tree[at] ?? 0) + one);
       const above = at + (at & -at);
-      if (above <= count) this.#tree[above] = (this.#tree[above] ?? 0) + (this.#tree[at] ?? 0);
+      if (above <= count) tree[above] = (tree[above] ?? 0) + sum;
     }
+    [this.#own, this.#tree] = [own, tree];
   }
 
   get count(): number {

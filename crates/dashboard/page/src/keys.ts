@@ -2,6 +2,7 @@
 
 import { modal } from "./dialog.ts";
 import { h } from "./dom.ts";
+import { isModified } from "./movement.ts";
 import { link } from "./route.ts";
 
 export const PLACES: readonly { key: string; path: string[]; name: string }[] = [
@@ -37,8 +38,7 @@ export interface KeyActions {
 
 export function listen(actions: KeyActions): void {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || !event.isTrusted || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (event.defaultPrevented || !event.isTrusted || isModified(event) || isDialogOpen()) return;
     const typing = isTyping(event.target);
     if (event.key === "Escape") {
       if (typing) (event.target as HTMLElement).blur();
@@ -48,6 +48,16 @@ export function listen(actions: KeyActions): void {
     if (typing || !act(event.key, actions)) return;
     event.preventDefault();
   });
+}
+
+/** Listens for keys of a view, except while a person types. `find` returns what a key does. */
+export function onKey(signal: AbortSignal, find: (key: string) => (() => void) | undefined): void {
+  const listener = (event: KeyboardEvent) => {
+    const act = isModified(event) || isTyping(event.target) || isDialogOpen() ? undefined : find(event.key);
+    if (act) event.preventDefault();
+    act?.();
+  };
+  document.addEventListener("keydown", listener, { signal });
 }
 
 export function help(): void {
@@ -78,6 +88,10 @@ function enterList(key: string): boolean {
   row?.focus();
   if ("[]".includes(key)) row?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   return row !== null;
+}
+
+function isDialogOpen(): boolean {
+  return document.querySelector("dialog[open]") !== null;
 }
 
 function isTyping(target: EventTarget | null): boolean {

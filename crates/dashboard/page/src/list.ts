@@ -16,6 +16,16 @@ export interface ListOptions {
 
 /** Number of rows above and below the screen, so that scrolling shows no gaps. */
 const BEYOND = 12;
+/** Milliseconds in which a frame creates rows; the others follow in the next frames. */
+export const FRAME_MS = 6;
+
+/** The rows from `first` to `last`: those on the screen first, then those below and above it. */
+export function nearestFirst(first: number, top: number, last: number): number[] {
+  const rows: number[] = [];
+  for (let index = top; index <= last; index++) rows.push(index);
+  for (let index = top - 1; index >= first; index--) rows.push(index);
+  return rows;
+}
 
 export class List {
   readonly node: HTMLElement;
@@ -46,9 +56,9 @@ export class List {
     this.#soon();
   }
 
-  /** Creates all rows again. */
-  refresh(): void {
-    for (const index of this.#rows.keys()) this.#stale.add(index);
+  /** Creates all changed rows again. */
+  refresh(isChanged: (index: number) => boolean = () => true): void {
+    for (const index of this.#rows.keys()) if (isChanged(index)) this.#stale.add(index);
     whenReleased(this.#renew);
   }
 
@@ -106,8 +116,9 @@ export class List {
     const height = this.#options.rowHeight();
     this.node.style.height = `${this.#count * height}px`;
     const top = this.node.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor(-top / height) - BEYOND);
-    const last = Math.min(this.#count - 1, Math.ceil((innerHeight - top) / height) + BEYOND);
+    const at = (position: number) => Math.max(0, Math.min(this.#count - 1, Math.floor((position - top) / height)));
+    const [upper, lower] = [at(0), at(innerHeight)];
+    const [first, last] = [Math.max(0, upper - BEYOND), Math.min(this.#count - 1, lower + BEYOND)];
     for (const [index, row] of this.#rows) {
       if (index >= first && index <= last) continue;
       // Keep the row with the focus, which scrolling would otherwise lose.
@@ -115,8 +126,13 @@ export class List {
       row.remove();
       this.#rows.delete(index);
     }
-    for (let index = first; index <= last; index++) {
+    const until = performance.now() + FRAME_MS;
+    for (const index of nearestFirst(first, upper, last)) {
       if (this.#rows.has(index)) continue;
+      if ((index < upper || index > lower) && performance.now() > until) {
+        this.#soon();
+        break;
+      }
       const row = this.#make(index);
       this.#rows.set(index, row);
       this.node.insertBefore(row, this.#after(index));

@@ -5,6 +5,7 @@ import { modal, say } from "./dialog.ts";
 import { fill, h, select } from "./dom.ts";
 import { draftKeys } from "./drafts.ts";
 import { withRecall } from "./front-matter.ts";
+import { onKey } from "./keys.ts";
 import { link } from "./route.ts";
 import { SCOPE_CHOICES, SCOPE_WORDS } from "./scopes.ts";
 import { failure, wordsOf } from "./view.ts";
@@ -113,22 +114,10 @@ export function memoryTools({ place, etag, text, edit, changed, signal }: Tools)
   };
   const ask = () => moveDialog(place, text(), etag());
   const keys: Record<string, () => void> = { e: edit, m: ask, Delete: () => void remove() };
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
-      const act = keys[event.key];
-      if (!act || typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-      event.preventDefault();
-      act();
-    },
-    { signal },
-  );
-  const recall = h(
-    "select",
-    { "aria-label": "In prompts", disabled: true, onchange: () => void setRecall(place, text(), etag(), recall.value).then(changed) },
-    [["", "In prompts if relevant"], ["always", "Pin: in every session"], ["never", "Suppress: never in a prompt"]].map(([value, name]) => h("option", { value }, name)),
-  );
+  onKey(signal, (key) => keys[key]);
+  const recall = select("In prompts", [["", "In prompts if relevant"], ["always", "Pin: in every session"], ["never", "Suppress: never in a prompt"]]);
+  recall.disabled = true;
+  recall.addEventListener("change", () => void setRecall(place, text(), etag(), recall.value).then(changed));
   return h(
     "div",
     { class: "buttons start memory-tools" },

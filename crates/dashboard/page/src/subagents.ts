@@ -8,6 +8,7 @@ const SLACK_MS = 5_000;
 
 /** Returns the subagents by the ID of the call that started them: the last such call before each one was created. */
 export function childrenAt(messages: readonly OutlineMessage[], children: readonly Session[]): Map<string, Session[]> {
+  if (children.length === 0) return new Map();
   const starts = messages.flatMap(({ created_at, calls }) => (calls ?? []).filter(({ tool }) => sortOf(tool) === "agent").map(({ id }) => ({ id, at: Date.parse(created_at) })));
   const found = new Map<string, Session[]>();
   for (const child of [...children].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at))) {

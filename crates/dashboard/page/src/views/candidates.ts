@@ -4,6 +4,7 @@ import { type Candidate, client } from "../api.ts";
 import { say } from "../dialog.ts";
 import { draftOf, dropDraft, keepDraft } from "../drafts.ts";
 import { type Child, fill, h } from "../dom.ts";
+import { onKey } from "../keys.ts";
 import { count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { link, replace } from "../route.ts";
@@ -44,20 +45,12 @@ function show(all: readonly Candidate[], context: Context, again: () => void): C
 /** Cards with their keys, which act on the focused card, or else on the first one. */
 export function candidateCards(all: readonly Candidate[], context: Context, again: () => void): HTMLElement {
   const box = h("div", { class: "proposals" }, all.map((candidate) => card(candidate, again)));
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      const typing = event.target instanceof Element && event.target.matches("input, textarea, select");
-      if (typing || event.ctrlKey || event.metaKey || event.altKey || !box.isConnected || document.querySelector("dialog[open]")) return;
-      const focused = document.activeElement?.closest<HTMLElement>(".candidate");
-      const card = focused && box.contains(focused) ? focused : box;
-      const button = card.querySelector<HTMLElement>(`button[data-key="${CSS.escape(event.key)}"]:enabled`);
-      if (!button) return;
-      event.preventDefault();
-      button.click();
-    },
-    { signal: context.signal },
-  );
+  onKey(context.signal, (key) => {
+    const focused = document.activeElement?.closest<HTMLElement>(".candidate");
+    const card = focused && box.contains(focused) ? focused : box;
+    const button = box.isConnected && card.querySelector<HTMLElement>(`button[data-key="${CSS.escape(key)}"]:enabled`);
+    return button ? () => button.click() : undefined;
+  });
   return box;
 }
 

@@ -3,6 +3,7 @@
 import { type MemoriesPage, type Memory, client } from "../api.ts";
 import { addMemory } from "../add-memory.ts";
 import { h, select, show } from "../dom.ts";
+import { onKey } from "../keys.ts";
 import { List } from "../list.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
@@ -63,16 +64,7 @@ class Memories {
     const add = () => addMemory(this.#project, this.#context.signal);
     const button = h("button", { class: "primary", title: "a", "aria-keyshortcuts": "a", onclick: add }, "Add a memory");
     this.node.append(heading("Memories", h("div", { class: "filters" }, this.#filter, chosen.node, button)), h("div", { class: "selects" }, selects), this.#sum, this.#place);
-    document.addEventListener(
-      "keydown",
-      (event) => {
-        if (event.key !== "a" || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-        if (event.target instanceof Element && event.target.matches("input, textarea, select")) return;
-        event.preventDefault();
-        add();
-      },
-      { signal: this.#context.signal },
-    );
+    onKey(this.#context.signal, (key) => (key === "a" ? add : undefined));
     this.#project = chosen.value();
     if (this.#context.route.query.get("add") !== null) add();
     const again = later(300, this.#context.signal, () => void this.#read(this.#project));
@@ -110,7 +102,7 @@ class Memories {
 
   #fits(memory: Memory): boolean {
     const days = Number(this.#age.value);
-    const age = (Date.now() - Date.parse(memory.modified)) / DAY_MS;
+    const age = days && (Date.now() - Date.parse(memory.modified)) / DAY_MS;
     const { source } = memory;
     const from = source?.strategy === "person" ? "person" : (source?.session ?? "") !== "" ? "session" : "other";
     const use = this.#use.value;
@@ -145,10 +137,9 @@ class Memories {
 
   #sift(): void {
     const words = this.#filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    this.#shown = this.#all.filter((memory) => {
-      const text = `${memory.scope} ${memory.name} ${memory.title ?? ""} ${memory.type ?? ""} ${memory.description ?? ""}`.toLowerCase();
-      return this.#fits(memory) && words.every((word) => text.includes(word));
-    });
+    const text = ({ scope, name, title, type, description }: Memory) => `${scope} ${name} ${title ?? ""} ${type ?? ""} ${description ?? ""}`.toLowerCase();
+    const old = this.#shown;
+    this.#shown = this.#all.filter((memory) => this.#fits(memory) && words.every((word) => text(memory).includes(word)));
     this.#address();
     const some = this.#shown.length < this.#all.length;
     const looked = !this.#counts ? "" : `, counting recalls in the project's newest ${SESSIONS} sessions`;
@@ -157,7 +148,7 @@ class Memories {
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
     else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "This filter does not search the text of memories; the Recall view does."));
     else this.#place.replaceChildren(empty("No memories yet.", "Add one above. bethink also learns from sessions."));
-    this.#list.refresh();
+    this.#list.refresh((index) => this.#shown[index] !== old[index]);
   }
 
   #row(index: number): HTMLElement {

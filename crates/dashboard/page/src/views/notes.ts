@@ -90,7 +90,7 @@ function show(opened: Opened, notes: Notes, { again, edit }: { readonly again: (
   return [
     h("div", { class: "beside" }, h("p", { class: "faint" }, age(opened, notes, behind)), h("div", { class: "buttons" }, h("button", { onclick: edit }, "Edit notes"), button)),
     notes.fault && h("p", { class: "notice" }, notes.fault),
-    h("div", { class: "paper" }, prose(notes.text, { top: 2 })),
+    h("div", { class: "paper" }, prose(notes.text.replace(/^_.*_$/gm, "$&\n"), { top: 2 })),
   ];
 }
 

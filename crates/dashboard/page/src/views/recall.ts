@@ -81,7 +81,7 @@ class RecallView {
       none,
       h("ol", { class: "recalled" }, answer.memories.map((memory, at) => this.#item(memory, before && moved(before, memory, at)))),
       fallen.length > 0 && h("p", null, `No longer found: ${fallen.join(", ")}.`),
-      !before && h("div", { class: "buttons start" }, h("button", { onclick: () => this.#tryNew() }, "What if there were a new memory…")),
+      !before && h("div", { class: "buttons start" }, h("button", { onclick: () => this.#tryNew() }, "Try a new memory…")),
     ];
   }
 
@@ -97,7 +97,7 @@ class RecallView {
       memory.description && h("p", null, memory.description),
       h("p", { class: "faint why" }, why(memory), ". Written ", time(memory.modified, true), "."),
       h("details", null, h("summary", null, memory.truncated ? "Text for the prompt (shortened)" : "Text for the prompt"), h("div", { class: "paper" }, prose(memory.content, { top: 3 })), h("p", { class: "faint break" }, memory.path)),
-      change === null && h("button", { class: "small", onclick: () => aside(this.#tryChange(memory.scope, memory.name), this.#context.signal) }, "What if…"),
+      change === null && h("button", { class: "small", onclick: () => aside(this.#tryChange(memory.scope, memory.name), this.#context.signal) }, "Try a change…"),
     );
   }
 
@@ -106,14 +106,14 @@ class RecallView {
     const place = { project: this.#project(), scope, name };
     const file = await client.text("/v1/memories/{scope}/{name}", { path: { scope, name }, query: { project_dir: place.project }, signal: this.#context.signal });
     const attempt = (text: string | null) => void this.#recall({ scope, name, text }, file.text);
-    this.#open(`What if “${name}” were different?`, null, {
+    this.#open(`Try a change to ${name}`, null, {
       key: draftKey(place),
       base: file.text,
       etag: file.etag,
       save: (text, etag) => writeMemory(place, text, etag),
       buttons: (text) => [
         h("button", { onclick: () => attempt(text()) }, "Recall with this change"),
-        h("button", { onclick: () => attempt(null) }, "What if it were deleted"),
+        h("button", { onclick: () => attempt(null) }, "Recall without it"),
       ],
     });
   }
@@ -124,7 +124,7 @@ class RecallView {
     const scope = select(null, SCOPE_CHOICES);
     const place = () => ({ project, scope: scope.value as MemoryScope, name: name.value.trim() });
     const fields = h("div", { class: "editor-form" }, h("div", { class: "form-row" }, h("label", null, "Name", name), h("label", null, "Remembered for", scope)));
-    this.#open("What if there were a new memory?", fields, {
+    this.#open("Try a new memory", fields, {
       key: `what if ${project}`,
       base: NEW_TEXT,
       etag: "",

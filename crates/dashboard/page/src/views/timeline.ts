@@ -10,6 +10,7 @@ import { answeredIds } from "../message.ts";
 import { markRow, markWords } from "../mark-row.ts";
 import { showMessage } from "../message-dialog.ts";
 import { MiniMap } from "../minimap.ts";
+import { isModified } from "../movement.ts";
 import { titleOf } from "../names.ts";
 import { count } from "../number.ts";
 import { readOutline } from "../outline.ts";
@@ -17,6 +18,7 @@ import { link, replace } from "../route.ts";
 import { type Shown, callRow, dayRow, saidRow } from "../row-view.ts";
 import { hitList } from "../search-box.ts";
 import { openSession } from "../session-head.ts";
+import { inSteps, pause } from "../steps.ts";
 import { childrenAt } from "../subagents.ts";
 import { type Mark, Track } from "../track.ts";
 import { type Context, aside, empty, later } from "../view.ts";
@@ -34,9 +36,6 @@ export async function timeline(main: HTMLElement, context: Context): Promise<voi
   opened.onReport((report) => view.report(report));
 }
 
-/** Lets the browser draw and handle input. */
-const pause = () => new Promise((done) => setTimeout(done));
-
 class Timeline {
   readonly node = h("div", { class: "timeline" });
   readonly #id: string;
@@ -44,7 +43,7 @@ class Timeline {
   readonly #context: Context;
   readonly #list: Flow;
   readonly #pages: Pages<HistoryMessage>;
-  readonly #map = new MiniMap((seq) => this.#go(seq));
+  readonly #map = new MiniMap((seq) => void this.#go(seq));
   readonly #bar: FilterBar;
   readonly #sum = h("p", { class: "faint sum", role: "status" });
   readonly #opened = new Set<string>();
@@ -54,6 +53,9 @@ class Timeline {
   #children = new Map<string, Session[]>();
   #cleared = new Set<string>();
   #filter: Filter = EVERYTHING;
+  /** The filter of the rows that are shown. */
+  #shownFilter: Filter = EVERYTHING;
+  #arranged: Promise<void> = Promise.resolve();
 
   constructor(id: string, project: string, context: Context) {
     this.#id = id;
@@ -61,7 +63,7 @@ class Timeline {
     this.#context = context;
     this.#bar = new FilterBar((filter) => {
       this.#filter = filter;
-      this.#arrange(true);
+      void this.#arrange();
     });
     this.#list = new Flow(
       {
@@ -78,7 +80,7 @@ class Timeline {
   }
 
   async open(): Promise<void> {
-    const search = hitList(this.#id, this.#context, (seq) => this.#open(seq));
+    const search = hitList(this.#id, this.#context, (seq) => void this.#open(seq));
     const end = (name: string, row: () => number) => h("button", { onclick: () => this.#list.show(row()) }, name);
     const ends = h("div", { class: "ends" }, search, this.#bar.node);
     this.node.append(ends, this.#sum, h("div", { class: "map-bar" }, this.#map.node), this.#list.node);
@@ -88,7 +90,7 @@ class Timeline {
     // The number of rows is known now.
     ends.append(end("First", () => 0), end("Newest", () => this.#list.count - 1));
     const wanted = Number(this.#context.route.query.get("seq") ?? 0);
-    if (wanted > 0) this.#go(wanted);
+    if (wanted > 0) await this.#go(wanted);
   }
 
   /** Marks the messages of which prompts show only a part, or nothing. */
@@ -114,8 +116,7 @@ class Timeline {
     this.#children = childrenAt(this.#messages, sessions);
     await pause();
     this.#bar.files(this.#messages);
-    await pause();
-    if (!this.#context.signal.aborted) this.#arrange(false);
+    await this.#arrange();
   }
 
   /** Adds what was read of the outline. The beginning of a long session is shown before the rest is known. */
@@ -123,21 +124,29 @@ class Timeline {
     const isFirst = this.#messages.length === 0;
     // Another update may have read some of them.
     for (const message of page) if (message.seq > (this.#messages.at(-1)?.seq ?? 0)) this.#messages.push(message);
-    if (isFirst && this.#messages.length > 0) this.#arrange(false);
+    if (isFirst && this.#messages.length > 0) void this.#arrange();
   }
 
-  /** Makes the rows. `anew` after the filter was changed. */
-  #arrange(anew: boolean): void {
-    const old = this.#rows;
-    this.#rows = rowsOf(this.#messages, this.#track.placed, this.#filter);
-    const same = anew ? 0 : sameRows(old, this.#rows);
-    this.#list.reset(this.#rows.length, same);
+  /** Makes the rows, after those that are being made. */
+  #arrange(): Promise<void> {
+    return (this.#arranged = this.#arranged.then(() => this.#makeRows()));
+  }
+
+  async #makeRows(): Promise<void> {
+    const [old, filter] = [this.#rows, this.#filter];
+    const rows = await inSteps(rowsOf([...this.#messages], this.#track.placed, filter));
+    const same = filter === this.#shownFilter ? sameRows(old, rows) : 0;
+    await pause();
+    if (this.#context.signal.aborted) return;
+    [this.#rows, this.#shownFilter] = [rows, filter];
+    this.#list.reset(rows.length, same);
     if (same > 0) this.#list.refresh();
+    await pause();
     this.#map.show(this.#messages, this.#track.placed.filter(({ mark }) => mark.is !== "decided").map(({ after, mark }) => ({ after, name: markWords(mark) })));
     const last = this.#messages.length;
-    this.#sum.textContent = last === 0 ? "" : this.#filter === EVERYTHING ? this.#track.words() : `${this.#rows.filter((row) => row.is === "said" || row.is === "call").length} of ${this.#track.words()}`;
+    this.#sum.textContent = last === 0 ? "" : filter === EVERYTHING ? this.#track.words() : `${rows.filter((row) => row.is === "said" || row.is === "call").length} of ${this.#track.words()}`;
     if (last === 0) this.#sum.replaceChildren(empty("No messages yet."));
-    else if (this.#rows.length === 0) this.#sum.replaceChildren(empty("Nothing matches the filter."));
+    else if (rows.length === 0) this.#sum.replaceChildren(empty("Nothing matches the filter."));
   }
 
   #listen(): void {
@@ -206,15 +215,16 @@ class Timeline {
     return this.#pages.at(seq - 1) ?? (await client.get("/v1/sessions/{id}/messages", { path: { id: this.#id }, query, signal: this.#context.signal })).messages[0];
   }
 
-  #go(seq: number): void {
+  async #go(seq: number): Promise<void> {
     // A filter may hide the message.
     if (this.#filter !== EVERYTHING && !this.#rows.some((row) => seqOf(row) === seq)) this.#bar.clear();
+    await this.#arranged;
     this.#list.show(rowOf(this.#rows, seq));
   }
 
   /** Goes to a message whose words were searched for, which may be folded. */
-  #open(seq: number): void {
-    this.#go(seq);
+  async #open(seq: number): Promise<void> {
+    await this.#go(seq);
     const at = rowOf(this.#rows, seq);
     const row = this.#rows[at];
     if (row?.is === "said") this.#opened.add(`aside ${seq}`).add(`said ${seq}`);
@@ -225,7 +235,7 @@ class Timeline {
   /** Moves to the previous or next turn with `[` and `]`. */
   #turnKey(event: KeyboardEvent): void {
     const step = event.key === "]" ? 1 : event.key === "[" ? -1 : 0;
-    if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (step === 0 || isModified(event)) return;
     event.preventDefault();
     for (let at = this.#list.active + step; at >= 0 && at < this.#rows.length; at += step) {
       const row = this.#rows[at];
