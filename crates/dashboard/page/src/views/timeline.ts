@@ -143,10 +143,12 @@ class Timeline {
     if (same > 0) this.#list.refresh();
     await pause();
     this.#map.show(this.#messages, this.#track.placed.filter(({ mark }) => mark.is !== "decided").map(({ after, mark }) => ({ after, name: markWords(mark) })));
-    const last = this.#messages.length;
-    this.#sum.textContent = last === 0 ? "" : filter === EVERYTHING ? this.#track.words() : `${rows.filter((row) => row.is === "said" || row.is === "call").length} of ${this.#track.words()}`;
-    if (last === 0) this.#sum.replaceChildren(empty("No messages yet."));
+    const said = rows.filter((row) => row.is === "said" || row.is === "call").length;
+    const all = this.#track.words();
+    if (this.#messages.length === 0) this.#sum.replaceChildren(empty("No messages yet."));
+    else if (this.#track.lastSeq === 0) this.#sum.textContent = "Loading…";
     else if (rows.length === 0) this.#sum.replaceChildren(empty("Nothing matches the filter."));
+    else this.#sum.textContent = filter === EVERYTHING ? all : `${said} of ${all}`;
   }
 
   #listen(): void {
