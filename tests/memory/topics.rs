@@ -316,3 +316,15 @@ fn odd_files_and_odd_directories_are_named() {
     assert_eq!(desk.names(), ["a", "binary"]);
     desk.daemon.is_well();
 }
+
+#[test]
+fn a_project_with_memories_is_listed_before_it_has_a_session() {
+    let desk = Desk::new();
+    let listed = || desk.daemon.client().get("/v1/projects").ok()["projects"].clone();
+    assert_eq!(listed(), json!([]));
+    desk.put("gate", "---\ntype: project\n---\nThe gate opens at noon.\n", &[]).ok();
+    let root = std::fs::canonicalize(&desk.project).unwrap();
+    assert_eq!(listed(), json!([{ "project_dir": root, "sessions": 0 }]));
+    desk.session();
+    assert_eq!(listed(), json!([{ "project_dir": desk.project(), "sessions": 1 }]));
+}

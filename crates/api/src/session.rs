@@ -117,7 +117,7 @@ pub enum SessionLifecycle {
     Deleted,
 }
 
-/// A project that has sessions.
+/// A project that has sessions or memories.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Project {
     pub project_dir: String,
@@ -125,7 +125,7 @@ pub struct Project {
     pub sessions: u64,
 }
 
-/// The projects that have sessions.
+/// The projects that have sessions or memories.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Projects {
     pub projects: Vec<Project>,

@@ -53,7 +53,12 @@ impl ClientIdentity {
         let directory = |name| {
             let absolute = |path: &str| path.starts_with('/') && path.len() <= MAX_PROJECT;
             let read = |path: &str| absolute(path).then(|| path.to_owned());
-            own(headers, name, read, "is not an absolute path such as /home/me/work")
+            own(
+                headers,
+                name,
+                read,
+                "must be an absolute path such as /home/me/work, of at most 4,096 bytes",
+            )
         };
         Ok(Self {
             session: own(

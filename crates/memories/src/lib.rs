@@ -8,7 +8,7 @@
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
 //! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`contained`], [`branches`], [`change`], [`index_line`],
-//! [`settle`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] → [`candidates`] → [`search`] → [`foreign`] →
+//! [`settle`], [`roots`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] → [`candidates`] → [`search`] → [`foreign`] →
 //! [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] →
 //! [`dream`].
 
@@ -38,6 +38,7 @@ mod rebuild;
 mod recall;
 mod refused;
 mod remember;
+mod roots;
 mod search;
 mod service;
 mod settle;

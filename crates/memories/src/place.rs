@@ -68,7 +68,7 @@ fn foreign_key(root: &Path) -> String {
         .collect()
 }
 
-fn key_of(root: &Path) -> String {
+pub(crate) fn key_of(root: &Path) -> String {
     let mut digits = Hash::of(root.as_os_str().as_encoded_bytes()).to_string();
     digits.truncate(DIGITS);
     format!("{}-{digits}", name_of(root))

@@ -115,6 +115,9 @@ impl MemoryService {
                 caps.iter().filter(|warning| !matches!(warning, IndexWarning::LongLine { .. }));
             warnings.extend(caps.map(ToString::to_string));
         }
+        if outcome == MemoryOutcome::Created && write.scope == Scope::Private {
+            self.note_root(project).await;
+        }
         if outcome != MemoryOutcome::Same {
             self.publish_memory(project, &write, outcome);
         }

@@ -220,7 +220,7 @@ fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let detail =
         format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
     Err(ServiceError::conflict(detail).hint(
-        "to restore them, run `git checkout .` in the team directory; to delete topics, use `bethink memory rm`",
+        "restore the files (in a git repository, run `git checkout .` in the team directory); to delete topics, use `bethink memory rm`",
     ))
 }
 

@@ -124,7 +124,7 @@ fn shown(memory: &api::RecalledMemory) -> String {
     if !memory.versions.is_empty() {
         let names: Vec<String> = memory.versions.iter().map(|name| line(name)).collect();
         around.push_str(&format!(
-            "\nTwo people changed this memory, and the versions are not merged yet. Other versions: {}. Compare them, \
+            "\nThis memory was changed in two places, and the versions are not merged yet. Other versions: {}. Compare them, \
              and ask the user which one is right.",
             names.join(", ")
         ));

@@ -84,7 +84,7 @@ pub fn recalled(memory: &RecalledText<'_>) -> String {
         let names: Vec<String> =
             memory.versions.iter().map(|name| guarded_line(&name.file())).collect();
         out.push_str(&format!(
-            "Two people changed this memory, and nobody has merged their versions yet. Other versions: {}. \
+            "This memory was changed in two places, and the versions are not merged yet. Other versions: {}. \
              Compare the versions, and ask the user which one is right.\n",
             names.join(", ")
         ));

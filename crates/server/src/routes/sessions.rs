@@ -107,11 +107,15 @@ pub(crate) async fn conclude(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.sessions.conclude(id, request).await }).await
 }
 
-/// List the projects that have sessions.
+/// List the projects that have sessions, and then those that only have memories.
 #[utoipa::path(
     get, path = "/v1/projects", tag = "projects", operation_id = "project_list",
     responses((status = 200, body = api::Projects))
 )]
 pub(crate) async fn projects(State(app): State<ServerState>) -> Reply {
-    HttpAnswer::ok(&app.daemon.sessions.projects().await?)
+    let mut listed = app.daemon.sessions.projects().await?;
+    let known = listed.projects.iter().map(|project| project.project_dir.clone()).collect();
+    let others = app.daemon.memories.projects_except(known).await?.into_iter();
+    listed.projects.extend(others.map(|project_dir| api::Project { project_dir, sessions: 0 }));
+    HttpAnswer::ok(&listed)
 }

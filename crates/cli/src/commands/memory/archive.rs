@@ -166,7 +166,8 @@ async fn import_files(app: &mut CliApp, client: &Client, mut files: Files, of: &
             Err(error) => match error.problem().map(|problem| problem.status) {
                 Some(409 | 412) => match client.topic(&at).await {
                     Ok(known) if known.text == text => same += 1,
-                    _ => left.push(format!("{name} already exists with different text")),
+                    Err(unread) => left.push(format!("{name} already exists; {unread}")),
+                    Ok(_) => left.push(format!("{name} already exists with different text")),
                 },
                 Some(400 | 413 | 422) => left.push(error.to_string()),
                 _ => return Err(error.into()),

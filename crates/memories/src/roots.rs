@@ -1,0 +1,86 @@
+//! The directories of projects that have memories. A project's key does not contain its directory, so the directory is
+//! written next to the project's memory.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bethink_config::Home;
+use bethink_service::{Result, ServiceError, blocking};
+
+use crate::place::{key_of, root_of};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// Name of the file with a project's directory.
+const FILE: &str = "project";
+
+impl MemoryService {
+    /// Lists the directories of projects that have memories, except those that contain a directory in `known`.
+    pub async fn projects_except(&self, known: Vec<String>) -> Result<Vec<String>> {
+        let memory = Home::new(&self.cx.settings().home).memory();
+        blocking(move || {
+            let known: BTreeSet<PathBuf> =
+                known.iter().map(|dir| root_of(Path::new(dir))).collect();
+            let roots = noted(&memory).unwrap_or_default().into_iter();
+            let others = roots.filter(|root| !known.contains(Path::new(root)));
+            Ok(others.collect())
+        })
+        .await
+    }
+
+    /// Notes the directory of a project that has a new memory. The file is only used to list projects, so a failure
+    /// fails nothing.
+    pub(crate) async fn note_root(&self, project: &MemoryProject) {
+        let dir = Home::new(&self.cx.settings().home).memory().join(&project.key);
+        let root = project.root.clone();
+        let noting = blocking(move || note(&dir, &root).map_err(ServiceError::internal)).await;
+        if let Err(error) = noting {
+            tracing::debug!(error = %error, project = project.key, "could not note the project's directory");
+        }
+    }
+}
+
+fn note(dir: &Path, root: &Path) -> io::Result<()> {
+    let file = dir.join(FILE);
+    if file.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(dir)?;
+    fs::write(file, root.as_os_str().as_encoded_bytes())
+}
+
+/// Reads the directories of all projects. A file whose content does not belong to its key is skipped.
+fn noted(memory: &Path) -> io::Result<Vec<String>> {
+    let mut roots = Vec::new();
+    for entry in fs::read_dir(memory)? {
+        let entry = entry?;
+        let Ok(root) = fs::read_to_string(entry.path().join(FILE)) else { continue };
+        if key_of(Path::new(&root)).as_str() == entry.file_name() {
+            roots.push(root);
+        }
+    }
+    roots.sort();
+    Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_listed_by_the_directory_that_its_key_belongs_to() {
+        let memory = tempfile::tempdir().unwrap();
+        let root = Path::new("/git/mill");
+        let dir = memory.path().join(key_of(root));
+        note(&dir, root).unwrap();
+        fs::create_dir(memory.path().join("person")).unwrap();
+        assert_eq!(noted(memory.path()).unwrap(), ["/git/mill"]);
+        // The first note stays, and a file that was changed by something else is not believed.
+        note(&dir, Path::new("/git/other")).unwrap();
+        assert_eq!(noted(memory.path()).unwrap(), ["/git/mill"]);
+        fs::write(dir.join(FILE), "/etc").unwrap();
+        assert_eq!(noted(memory.path()).unwrap(), [""; 0]);
+    }
+}
