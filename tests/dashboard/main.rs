@@ -9,6 +9,7 @@
 mod browser;
 mod built;
 mod hostile;
+mod long;
 mod looks;
 mod offline;
 mod tasks;

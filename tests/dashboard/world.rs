@@ -68,9 +68,11 @@ impl World {
         done["id"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn remember(&mut self, scope: &str, name: &str, text: &str) {
+    /// Returns the path of the memory's file.
+    pub(crate) fn remember(&mut self, scope: &str, name: &str, text: &str) -> String {
         let path = format!("/v1/memories/{scope}/{name}?project_dir={}", self.project());
-        self.http.must(&Request::new("PUT", &path).bytes("text/markdown", text.as_bytes())).ok();
+        let put = Request::new("PUT", &path).bytes("text/markdown", text.as_bytes());
+        self.http.must(&put).ok()["path"].as_str().unwrap().to_owned()
     }
 
     pub(crate) fn propose(&mut self, name: &str, text: &str) -> String {
