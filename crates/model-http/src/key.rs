@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bethink_secret_command::{SecretCommandError, output};
 use reqwest::Url;
 use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
@@ -10,7 +11,6 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Origin;
 
-use crate::command;
 use crate::limits::{KEY_AGAIN, MAX_KEY};
 use crate::provider::{EndpointError, Provider};
 
@@ -118,6 +118,18 @@ pub(crate) enum KeyError {
     OtherOrigin,
 }
 
+impl From<SecretCommandError> for KeyError {
+    fn from(error: SecretCommandError) -> Self {
+        match error {
+            SecretCommandError::NotStarted(kind) => Self::NotStarted(kind),
+            SecretCommandError::Failed(how) => Self::Failed(how),
+            SecretCommandError::TooSlow(seconds) => Self::TooSlow(seconds),
+            SecretCommandError::TooLong => Self::TooLong,
+            SecretCommandError::NotText => Self::Characters,
+        }
+    }
+}
+
 /// Caches the key of one origin.
 pub(crate) struct KeyCache {
     source: KeySource,
@@ -176,7 +188,7 @@ impl KeyCache {
                 Err(std::env::VarError::NotPresent) => Err(KeyError::NotSet),
                 Err(std::env::VarError::NotUnicode(_)) => Err(KeyError::Characters),
             },
-            KeySource::Command(line) => command::output(line).await,
+            KeySource::Command(line) => Ok(output(line).await?),
         }
     }
 }

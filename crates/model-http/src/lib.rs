@@ -12,7 +12,6 @@ pub mod base;
 mod block;
 mod call;
 mod clean;
-mod command;
 mod connect;
 mod dialect;
 pub mod endpoint;

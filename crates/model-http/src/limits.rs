@@ -33,10 +33,6 @@ pub(crate) const MAX_MESSAGE: usize = 500;
 /// Maximum length of a request id, in bytes. Typical IDs have about 30 bytes.
 pub(crate) const MAX_REQUEST_ID: usize = 128;
 
-/// Time limit for the key command, which asks a keyring or a vault. If the command takes longer, it is waiting for a
-/// person.
-pub(crate) const KEY_COMMAND_TIME: Duration = Duration::from_secs(10);
-
 /// Minimum time before a key that was rejected, or could not be read, is read again.
 pub(crate) const KEY_AGAIN: Duration = Duration::from_secs(60);
 

@@ -1,6 +1,8 @@
-//! Runs the command that prints a key.
+//! Runs the command of a setting that prints a secret, such as a key or a password.
 
+use std::io::ErrorKind;
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
@@ -8,13 +10,31 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::key::KeyError;
-use crate::limits::{KEY_COMMAND_TIME, MAX_KEY};
+/// Time limit for the command, which asks a keyring or a vault. If the command takes longer, it is waiting for a person.
+pub const SECRET_COMMAND_TIME: Duration = Duration::from_secs(10);
+
+/// Maximum length of a secret, in bytes. The longest known ones are tokens of a few kilobytes.
+pub const MAX_SECRET: usize = 8 * 1024;
+
+/// Why a command printed no secret. Contains nothing that the command printed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretCommandError {
+    #[error("could not start it: {0}")]
+    NotStarted(ErrorKind),
+    #[error("it failed: {0}")]
+    Failed(String),
+    #[error("it did not finish within {0} seconds")]
+    TooSlow(u64),
+    #[error("it printed more than {MAX_SECRET} bytes")]
+    TooLong,
+    #[error("it printed bytes that are not UTF-8")]
+    NotText,
+}
 
 /// Returns the output of `line`, run with `sh -c` because such commands contain pipes and quotes. The command gets no
 /// input, and its error output is discarded, because it may contain secrets. On a timeout, or if the caller stops
 /// waiting, the command and everything it started are killed.
-pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
+pub async fn output(line: &str) -> Result<SecretString, SecretCommandError> {
     let started = Command::new("sh")
         .arg("-c")
         .arg(line)
@@ -24,30 +44,32 @@ pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
         .process_group(0)
         .kill_on_drop(true)
         .spawn();
-    let mut child = started.map_err(|e| KeyError::NotStarted(e.kind()))?;
+    let mut child = started.map_err(|e| SecretCommandError::NotStarted(e.kind()))?;
     let _group = CommandGroup(child.id());
-    timeout(KEY_COMMAND_TIME, read(&mut child))
+    timeout(SECRET_COMMAND_TIME, read(&mut child))
         .await
-        .unwrap_or(Err(KeyError::TooSlow(KEY_COMMAND_TIME.as_secs())))
+        .unwrap_or(Err(SecretCommandError::TooSlow(SECRET_COMMAND_TIME.as_secs())))
 }
 
-async fn read(child: &mut Child) -> Result<SecretString, KeyError> {
+async fn read(child: &mut Child) -> Result<SecretString, SecretCommandError> {
     // Allocated once, because a growing buffer leaves copies of the key in memory.
-    let mut buffer = SecretBox::new(Box::new(Vec::with_capacity(MAX_KEY + 2)));
+    let mut buffer = SecretBox::new(Box::new(Vec::with_capacity(MAX_SECRET + 2)));
     if let Some(stdout) = &mut child.stdout {
-        let most = u64::try_from(MAX_KEY + 1).unwrap_or(u64::MAX);
+        let most = u64::try_from(MAX_SECRET + 1).unwrap_or(u64::MAX);
         let bytes: &mut Vec<u8> = secrecy::ExposeSecretMut::expose_secret_mut(&mut buffer);
         let read = stdout.take(most).read_to_end(bytes).await;
-        read.map_err(|e| KeyError::Failed(e.kind().to_string()))?;
+        read.map_err(|e| SecretCommandError::Failed(e.kind().to_string()))?;
     }
-    if buffer.expose_secret().len() > MAX_KEY {
-        return Err(KeyError::TooLong);
+    if buffer.expose_secret().len() > MAX_SECRET {
+        return Err(SecretCommandError::TooLong);
     }
-    let status = child.wait().await.map_err(|e| KeyError::Failed(e.kind().to_string()))?;
+    let status =
+        child.wait().await.map_err(|e| SecretCommandError::Failed(e.kind().to_string()))?;
     if !status.success() {
-        return Err(KeyError::Failed(status.to_string()));
+        return Err(SecretCommandError::Failed(status.to_string()));
     }
-    let text = std::str::from_utf8(buffer.expose_secret()).map_err(|_| KeyError::Characters)?;
+    let text =
+        std::str::from_utf8(buffer.expose_secret()).map_err(|_| SecretCommandError::NotText)?;
     Ok(SecretString::from(text))
 }
 
@@ -69,7 +91,7 @@ impl Drop for CommandGroup {
 mod tests {
     use super::*;
 
-    async fn check(line: &str) -> Result<String, KeyError> {
+    async fn check(line: &str) -> Result<String, SecretCommandError> {
         output(line).await.map(|text| text.expose_secret().to_owned())
     }
 
@@ -77,16 +99,19 @@ mod tests {
     async fn what_it_prints_is_the_key() {
         assert_eq!(check("printf 'a' | tr a b; echo no >&2").await.as_deref(), Ok("b"));
         assert_eq!(check("cat").await.as_deref(), Ok(""), "the command gets no input");
-        assert_eq!(check("echo k; exit 2").await, Err(KeyError::Failed("exit status: 2".into())));
-        assert_eq!(check("printf '\\377'").await, Err(KeyError::Characters));
-        assert_eq!(check("yes").await, Err(KeyError::TooLong));
+        assert_eq!(
+            check("echo k; exit 2").await,
+            Err(SecretCommandError::Failed("exit status: 2".into()))
+        );
+        assert_eq!(check("printf '\\377'").await, Err(SecretCommandError::NotText));
+        assert_eq!(check("yes").await, Err(SecretCommandError::TooLong));
     }
 
     #[tokio::test(start_paused = true)]
     async fn it_does_not_wait_for_ever() {
-        let most = KEY_COMMAND_TIME.as_secs();
-        assert_eq!(check("sleep 600").await, Err(KeyError::TooSlow(most)));
-        assert_eq!(check("sleep 600 & sleep 600").await, Err(KeyError::TooSlow(most)));
+        let most = SECRET_COMMAND_TIME.as_secs();
+        assert_eq!(check("sleep 600").await, Err(SecretCommandError::TooSlow(most)));
+        assert_eq!(check("sleep 600 & sleep 600").await, Err(SecretCommandError::TooSlow(most)));
     }
 
     #[tokio::test]
@@ -104,9 +129,9 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         };
-        timeout(KEY_COMMAND_TIME, began).await.unwrap();
+        timeout(SECRET_COMMAND_TIME, began).await.unwrap();
         asked.abort();
-        let closed = timeout(KEY_COMMAND_TIME, reader.read(&mut [0])).await;
+        let closed = timeout(SECRET_COMMAND_TIME, reader.read(&mut [0])).await;
         assert_eq!(closed.unwrap().unwrap(), 0);
     }
 }
