@@ -132,7 +132,11 @@ mod tests {
     fn entries_name_where_values_come_from() {
         let dir = tempfile::tempdir().unwrap();
         let config = dir.path().join("config.toml");
-        std::fs::write(&config, "[model]\napi_key_command = 'echo canary'\n").unwrap();
+        std::fs::write(
+            &config,
+            "[model]\napi_key_command = 'echo canary'\n[store]\nurl = 'postgres://a:canary@b/c'\n",
+        )
+        .unwrap();
         let env = |name: &str| match name {
             "HOME" => Some(dir.path().display().to_string()),
             "BETHINK_CONFIG" => Some(config.display().to_string()),
@@ -144,6 +148,7 @@ mod tests {
         let of = |key: &str| entries.iter().find(|entry| entry.key == key).unwrap();
         assert_eq!(of("model.api_key_command").origin, Some(SettingOrigin::File(config.clone())));
         assert_eq!(of("model.api_key_command").value, toml::Value::from(HIDDEN));
+        assert_eq!(of("store.url").value, toml::Value::from(HIDDEN));
         let variable = SettingOrigin::Variable("BETHINK_DAEMON__SOCKET".to_owned());
         assert_eq!(of("daemon.socket").origin, Some(variable));
         assert_eq!(of("daemon.socket").value, toml::Value::from(false));

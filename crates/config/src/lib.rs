@@ -18,5 +18,5 @@ pub use load::{Loaded, Overrides, UnknownKey};
 pub use paths::PathPattern;
 pub use settings::{
     CaptureSettings, CompactSettings, ContextSettings, DaemonSettings, GatewaySettings,
-    MemorySettings, ModelSettings, SessionMemorySettings, Settings, TeamSettings,
+    MemorySettings, ModelSettings, SessionMemorySettings, Settings, StoreSettings, TeamSettings,
 };

@@ -297,6 +297,20 @@ mod tests {
     }
 
     #[test]
+    fn a_databases_password_is_never_shown() {
+        let file =
+            "[store]\nurl = 'postgres://ann:canary@db/notes'\npassword_command = 'echo canary'";
+        let loaded = Case::new(file).load(&Overrides::default()).unwrap();
+        assert_eq!(loaded.settings.store.url, "postgres://ann:canary@db/notes");
+        assert!(!format!("{loaded:?}").contains("canary"), "{loaded:?}");
+        let case = Case::new("").with("BETHINK_STORE__URL", "postgres://ann:canary@db/notes");
+        assert!(!format!("{:?}", case.load(&Overrides::default())).contains("canary"));
+        let error = Case::new("[store]\nurl = ['canary']").load(&Overrides::default()).unwrap_err();
+        assert!(error.to_string().contains("`store.url` is something else"), "{error}");
+        assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+    }
+
+    #[test]
     fn a_provider_decides_what_is_asked() {
         let load = |file: &str| Case::new(file).load(&Overrides::default()).unwrap().settings.model;
         let none = load("");

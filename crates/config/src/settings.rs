@@ -10,6 +10,7 @@ pub struct Settings {
     /// The directory with all data.
     pub home: PathBuf,
     pub daemon: DaemonSettings,
+    pub store: StoreSettings,
     pub context: ContextSettings,
     pub compact: CompactSettings,
     pub session_memory: SessionMemorySettings,
@@ -130,6 +131,15 @@ settings! {
         allowed_origins: Names = [],
         /// Maximum size, in bytes, of the messages in memory, for all sessions. Sessions in use may exceed it.
         hot_bytes: Whole(0, 1 << 40) = 24 << 20,
+    }
+    /// Where history is stored.
+    store: StoreSettings {
+        /// A PostgreSQL database, such as `postgres://ann@db.example.org/bethink`. If empty, an SQLite file in the home.
+        url: Hidden = "",
+        /// A command that prints the database's password; takes precedence over the file, and the file over the URL.
+        password_command: Hidden = "",
+        /// A file that contains the database's password.
+        password_file: Text = "",
     }
     #[derive(Debug)]
     context: ContextSettings {
@@ -331,6 +341,14 @@ impl ModelSettings {
 
     pub fn notes_by_model(&self) -> bool {
         self.is_on() && self.notes == "model"
+    }
+}
+
+/// Leaves out the URL and the command, which may contain a secret.
+impl fmt::Debug for StoreSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has_url = !self.url.is_empty();
+        f.debug_struct("StoreSettings").field("has_url", &has_url).finish_non_exhaustive()
     }
 }
 
