@@ -12,13 +12,15 @@ use bethink_notes::NotesService;
 use bethink_search::SearchService;
 use bethink_service::{Clock, ServiceContext, ServiceError, SystemClock};
 use bethink_sessions::SessionService;
-use bethink_store::StoreError;
-use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
+use bethink_store::{OpenReport, StoreError};
+use bethink_store_postgres::PostgresOpenError;
+use bethink_store_sqlite::OpenError;
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
 use crate::check::DailyCheck;
 use crate::home::lock_home;
+use crate::open::{OpenStore, PasswordError, open_store};
 use crate::{Daemon, Inner, Services, connect};
 
 /// The reason why the daemon could not start.
@@ -32,6 +34,12 @@ pub enum BootError {
     Owned { home: PathBuf, holder: String },
     #[error("could not open the database in {home}")]
     Store { home: PathBuf, source: OpenError },
+    #[error("could not use the URL in [store]: {0}")]
+    Url(PostgresOpenError),
+    #[error("could not read the password of the database: {0}")]
+    Password(#[from] PasswordError),
+    #[error("could not open the {database}")]
+    Database { database: String, source: PostgresOpenError },
     #[error("could not read the jobs of the previous daemon")]
     Work(#[from] StoreError),
     #[error("could not read whether recording is paused: {0}")]
@@ -53,14 +61,10 @@ impl Daemon {
         settings: Settings,
         model: Option<Arc<dyn Model>>,
     ) -> Result<Self, BootError> {
-        let home = settings.home.clone();
-        let lock = lock_home(&home).await?;
+        let lock = lock_home(&settings.home).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let (store, opened) =
-            SqliteStore::open(&home.join("bethink.db"), Options::new(clock.now()))
-                .await
-                .map_err(|source| BootError::Store { home, source })?;
-        let cx = ServiceContext::new(settings, clock, Arc::new(store.clone()));
+        let OpenStore { store, report, database } = open_store(&settings, clock.now()).await?;
+        let cx = ServiceContext::new(settings, clock, store);
         cx.load_recording().await.map_err(BootError::Recording)?;
         let models = ModelService::open(cx.clone(), model).await?;
         let search = SearchService::new(cx.clone());
@@ -76,11 +80,11 @@ impl Daemon {
             notes.clone(),
             transfer.clone(),
         );
-        let check = DailyCheck::new(cx.clone(), store.clone());
+        let check = DailyCheck::new(cx.clone());
         let inner = Inner {
             metrics: bethink_metrics::MetricsRegistry::global(),
             recovered: OnceLock::new(),
-            store,
+            database,
             check: check.clone(),
             _lock: lock,
         };
@@ -99,13 +103,13 @@ impl Daemon {
             runner,
             inner,
         }));
-        daemon.start(opened).await?;
+        daemon.start(report).await?;
         Ok(daemon)
     }
 
     /// Starts the background work. Work that writes to the home waits while the home cannot be written to.
     async fn start(&self, opened: OpenReport) -> Result<(), BootError> {
-        self.note_opened(opened);
+        self.note_opened(opened).await;
         // Reports errors in the user's notes template and prompt at startup.
         self.notes.read_outline().await;
         let behind = match self.resume().await {
@@ -144,7 +148,12 @@ impl BootError {
             Self::Index(error) | Self::Recording(error) | Self::Transcripts(error) => {
                 error.kind.is_of_the_disk()
             }
-            Self::Home { .. } | Self::Owned { .. } | Self::Store { .. } => false,
+            Self::Home { .. }
+            | Self::Owned { .. }
+            | Self::Store { .. }
+            | Self::Url(_)
+            | Self::Password(_)
+            | Self::Database { .. } => false,
         }
     }
 }

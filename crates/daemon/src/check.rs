@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bethink_service::{ServiceContext, at_low_priority};
-use bethink_store::StoreResult;
-use bethink_store_sqlite::{OpenReport, SqliteStore};
+use bethink_store::{OpenReport, StoreResult};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -17,20 +16,21 @@ const EVERY: i64 = 24 * 3600 * 1_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct DailyCheck {
     cx: ServiceContext,
-    store: SqliteStore,
     /// Time of the next check, in microseconds since 1970; `i64::MAX` until the database is open.
     next: Arc<AtomicI64>,
 }
 
 impl DailyCheck {
-    pub(crate) fn new(cx: ServiceContext, store: SqliteStore) -> Self {
-        Self { cx, store, next: Arc::new(AtomicI64::new(i64::MAX)) }
+    pub(crate) fn new(cx: ServiceContext) -> Self {
+        Self { cx, next: Arc::new(AtomicI64::new(i64::MAX)) }
     }
 
     /// Plans the next check of a database that was just opened. Starts it if it is due.
-    pub(crate) fn plan(&self, opened: &OpenReport) -> Option<JoinHandle<()>> {
+    pub(crate) async fn plan(&self, opened: &OpenReport) -> Option<JoinHandle<()>> {
         let now = self.cx.now().0;
-        let next = match self.store.checked_at() {
+        // If the time of the last check cannot be read, it is checked again.
+        let checked = self.cx.store().checked_at().await.unwrap_or_default();
+        let next = match checked {
             _ if opened.check_due => now,
             _ if opened.new => now + EVERY,
             Some(last) => last.0.saturating_add(EVERY),
@@ -62,10 +62,10 @@ impl DailyCheck {
 
     async fn check(&self) -> StoreResult<()> {
         // If this check does not finish, the next start repeats it.
-        self.store.forget_checked()?;
+        self.cx.store().set_checked_at(None).await?;
         let (store, stop, runtime) =
-            (self.store.clone(), self.cx.stopping().clone(), Handle::current());
-        // SQLite's thread for this connection inherits the low priority.
+            (self.cx.store_handle(), self.cx.stopping().clone(), Handle::current());
+        // SQLite's thread for this connection, if any, inherits the low priority.
         let checked = at_low_priority(move || {
             runtime.block_on(async {
                 tokio::select! {
@@ -76,7 +76,7 @@ impl DailyCheck {
         });
         let Ok(Some(checked)) = checked.await else { return Ok(()) };
         checked?;
-        self.store.note_checked(self.cx.now())
+        self.cx.store().set_checked_at(Some(self.cx.now())).await
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     use bethink_config::Settings;
     use bethink_service::Clock;
-    use bethink_store_sqlite::Options;
+    use bethink_store_sqlite::{Options, SqliteStore};
     use bethink_transcript::UnixMicros;
     use tempfile::TempDir;
 
@@ -118,18 +118,22 @@ mod tests {
             let (store, opened) =
                 SqliteStore::open(&home.join("bethink.db"), options).await.unwrap();
             let shared: Arc<dyn Clock> = clock.clone();
-            let cx = ServiceContext::new(Settings::at(home), shared, Arc::new(store.clone()));
-            Self { clock, opened, check: DailyCheck::new(cx, store) }
+            let cx = ServiceContext::new(Settings::at(home), shared, Arc::new(store));
+            Self { clock, opened, check: DailyCheck::new(cx) }
         }
 
         /// Plans the next check. Returns whether one was due at once and ended.
         async fn checks_at_once(&self) -> bool {
-            ended(self.check.plan(&self.opened)).await
+            ended(self.check.plan(&self.opened).await).await
         }
 
         async fn checks_at(&self, now: i64) -> bool {
             self.clock.0.store(now, Ordering::Relaxed);
             ended(self.check.run_if_due()).await
+        }
+
+        async fn checked_at(&self) -> Option<UnixMicros> {
+            self.check.cx.store().checked_at().await.unwrap()
         }
 
         async fn stop(self) {
@@ -156,7 +160,7 @@ mod tests {
         assert!(!started.checks_at_once().await, "a new database needs no check");
         assert!(!started.checks_at(NOW + EVERY - 1).await);
         assert!(started.checks_at(NOW + EVERY).await);
-        assert_eq!(started.check.store.checked_at(), Some(UnixMicros(NOW + EVERY)));
+        assert_eq!(started.checked_at().await, Some(UnixMicros(NOW + EVERY)));
         assert!(!started.checks_at(NOW + 2 * EVERY - 1).await);
         assert!(started.checks_at(NOW + 2 * EVERY).await);
         started.stop().await;
@@ -179,17 +183,17 @@ mod tests {
     async fn an_interrupted_check_is_repeated_after_the_next_start() {
         let home = TempDir::new().unwrap();
         let first = Started::at(home.path(), NOW).await;
-        first.check.store.note_checked(UnixMicros(NOW)).unwrap();
+        first.check.cx.store().set_checked_at(Some(UnixMicros(NOW))).await.unwrap();
         // As after a crash, although today's check was already done.
         let crashed = Started { opened: OpenReport { check_due: true, ..first.opened }, ..first };
         crashed.check.cx.stopping().cancel();
         assert!(crashed.checks_at_once().await, "the interrupted check ends");
-        assert_eq!(crashed.check.store.checked_at(), None, "but it is not recorded as done");
+        assert_eq!(crashed.checked_at().await, None, "but it is not recorded as done");
         crashed.stop().await;
         let second = Started::at(home.path(), NOW + 1).await;
         assert!(!second.opened.check_due, "the stop was clean");
         assert!(second.checks_at_once().await);
-        assert_eq!(second.check.store.checked_at(), Some(UnixMicros(NOW + 1)));
+        assert_eq!(second.checked_at().await, Some(UnixMicros(NOW + 1)));
         second.stop().await;
     }
 }

@@ -3,12 +3,13 @@
 //! Requests do not pass through it: the server calls the services through their handles. Nothing here deals with routes,
 //! headers or status codes.
 //!
-//! Reading order: [`boot`] → [`connect`] → [`storage`].
+//! Reading order: [`boot`] → [`open`] → [`connect`] → [`storage`].
 
 mod boot;
 mod check;
 mod connect;
 mod home;
+mod open;
 mod storage;
 
 use std::fs::File;
@@ -23,11 +24,12 @@ use bethink_notes::NotesService;
 use bethink_search::SearchService;
 use bethink_service::{JobRunner, ServiceContext};
 use bethink_sessions::SessionService;
-use bethink_store_sqlite::SqliteStore;
+use bethink_store::StoreError;
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
 pub use boot::BootError;
+pub use open::PasswordError;
 
 use crate::check::DailyCheck;
 
@@ -63,7 +65,8 @@ struct Inner {
     metrics: bethink_metrics::MetricsRegistry,
     /// The damage from which the database was recovered at startup.
     recovered: OnceLock<String>,
-    store: SqliteStore,
+    /// The database, if history is not in the home.
+    database: Option<String>,
     check: DailyCheck,
     _lock: File,
 }
@@ -77,12 +80,16 @@ impl std::fmt::Debug for Inner {
 impl Daemon {
     pub fn health(&self) -> api::Health {
         let recovered = self.inner.recovered.get().map(String::as_str);
-        let damage = self.inner.store.damage().or(recovered).map(str::to_owned);
-        let fault = self.inner.store.fault().map(|fault| {
-            format!(
-                "could not write to bethink's home directory: {fault}; reads still work, and writes will work again \
-                 when this is fixed"
-            )
+        let damage = self.cx.store().damage().or(recovered).map(str::to_owned);
+        let fault = self.cx.store().fault().map(|fault| {
+            let storage = self.storage_of(&fault);
+            match fault {
+                StoreError::InUse(_) => format!("could not write to {storage}: {fault}"),
+                _ => format!(
+                    "could not write to {storage}: {fault}; reads still work, and writes will work again when this is \
+                     fixed"
+                ),
+            }
         });
         let memories = self.memories.damage();
         let problems: Vec<String> = fault.into_iter().chain(damage).chain(memories).collect();
@@ -95,6 +102,23 @@ impl Daemon {
             pause: self.cx.recording_pause(),
             detail: (!problems.is_empty()).then(|| problems.join("; ")),
             notices: self.models.notice().into_iter().chain(self.notes.faults()).collect(),
+        }
+    }
+
+    /// Returns the database in which history is stored; `None` if it is a file in the home.
+    pub fn database(&self) -> Option<&str> {
+        self.inner.database.as_deref()
+    }
+
+    /// Returns what could not be written to.
+    pub(crate) fn storage_of(&self, fault: &StoreError) -> String {
+        let home = "bethink's home directory";
+        match (&self.inner.database, fault) {
+            (None, _) | (_, StoreError::Disk(_)) => home.to_owned(),
+            (Some(database), StoreError::Server(_) | StoreError::InUse(_)) => {
+                format!("the {database}")
+            }
+            (Some(database), _) => format!("{home} or the {database}"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Keeps the daemon serving while its home cannot be written to: reads go on, writes are refused, and work that needs a write
+//! Keeps the daemon serving while its home or its database cannot be written to: reads go on, writes are refused, and work that needs a write
 //! is resumed once writing works again.
 
 use std::fs::{File, OpenOptions};
@@ -8,8 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bethink_service::blocking;
-use bethink_store::{StoreError, StoreResult};
-use bethink_store_sqlite::OpenReport;
+use bethink_store::{OpenReport, StoreError, StoreResult};
 use rustix::fs::OFlags;
 
 use crate::Daemon;
@@ -20,7 +19,7 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 const PROBE_BYTES: usize = 1 << 20;
 
 impl Daemon {
-    /// Waits for a write to fail, and then tests the home until it can be written to. `behind` says whether the previous
+    /// Waits for a write to fail, and then tests the home and the database until they can be written to. `behind` says whether the previous
     /// daemon's work still has to be resumed. Nothing runs while all writes succeed.
     pub(crate) async fn watch_storage(self, behind: bool) {
         let stopped = self.cx.stopping().clone().cancelled_owned();
@@ -31,7 +30,7 @@ impl Daemon {
     }
 
     async fn heal_storage(&self, mut behind: bool) {
-        let store = &self.inner.store;
+        let store = self.cx.store();
         loop {
             tokio::select! {
                 () = store.failed() => tokio::time::sleep(PROBE_EVERY).await,
@@ -40,7 +39,8 @@ impl Daemon {
             let mut is_told = false;
             while let Err(fault) = self.probe_storage().await {
                 if !is_told {
-                    tracing::error!(%fault, "could not write to bethink's home directory; only reads are served until this is fixed");
+                    let storage = self.storage_of(&fault);
+                    tracing::error!(%fault, "could not write to {storage}; only reads are served until this is fixed");
                     is_told = true;
                 }
                 tokio::time::sleep(PROBE_EVERY).await;
@@ -55,7 +55,7 @@ impl Daemon {
                 }
             }
             if is_told {
-                tracing::info!("bethink's home directory is writable again");
+                tracing::info!("writing works again");
             }
             self.cx.jobs().wake();
             self.hooks.drain_spool();
@@ -65,7 +65,7 @@ impl Daemon {
 
     /// Tests whether the home and its database can be written to.
     async fn probe_storage(&self) -> StoreResult<()> {
-        let (store, home) = (&self.inner.store, self.cx.settings().home.clone());
+        let (store, home) = (self.cx.store(), self.cx.settings().home.clone());
         let written = blocking(move || Ok(write_probe(&home))).await;
         let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
         if let Err(error) = written {
@@ -74,14 +74,14 @@ impl Daemon {
             return Err(fault);
         }
         if let Some(opened) = store.probe().await? {
-            self.note_opened(opened);
+            self.note_opened(opened).await;
         }
         Ok(())
     }
 
     /// Reports the state in which the database was found, and plans its next check.
-    pub(crate) fn note_opened(&self, opened: OpenReport) {
-        self.inner.check.plan(&opened);
+    pub(crate) async fn note_opened(&self, opened: OpenReport) {
+        self.inner.check.plan(&opened).await;
         let Some(damage) = opened.damage else { return };
         tracing::error!(
             reason = %damage.reason, copy = %damage.copy.display(),

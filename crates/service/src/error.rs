@@ -28,7 +28,7 @@ pub enum ErrorKind {
     NotCompactable,
     StorageFull,
     ReadOnly,
-    /// The disk or a file failed; the request may succeed later.
+    /// The disk, a file or the database server failed; the request may succeed later.
     StorageFailed,
     /// Bytes in the database differ from what was written.
     StorageDamaged,
@@ -40,7 +40,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns whether the cause is the disk or its permissions, so that the same request may succeed later.
+    /// Returns whether the cause is the disk or its permissions, or the database server, so that the same request may succeed
+    /// later.
     pub fn is_of_the_disk(self) -> bool {
         matches!(self, Self::StorageFull | Self::ReadOnly | Self::StorageFailed)
     }
@@ -154,12 +155,18 @@ impl From<StoreError> for ServiceError {
             E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads still work")
                 .hint("free some space, and writes will work again"),
             E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
-                .hint("check the permissions of bethink's home directory"),
+                .hint("check the permissions of bethink's home directory, or of its user in the database"),
             E::Disk(_) => Self::new(ErrorKind::StorageFailed, detail)
                 .hint("check the disk of bethink's home directory, then send the request again"),
+            E::Server(_) => Self::new(ErrorKind::StorageFailed, detail).hint(
+                "check the database server and the connection to it, then send the request again",
+            ),
+            E::InUse(_) => Self::new(ErrorKind::StorageFailed, detail)
+                .hint("stop the other daemon, then restart this one"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) => Self::new(ErrorKind::StorageDamaged, detail).hint(
-                "restart the daemon with `bethink down` and `bethink up`: it then copies the database and recovers the intact rows",
+                "restart the daemon with `bethink down` and `bethink up`: it then copies an SQLite database and recovers the intact rows; \
+                 restore a PostgreSQL database from a backup",
             ),
             E::Newer { .. } | E::Failed(_) => Self::new(ErrorKind::Internal, detail),
         }

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use bethink_store::{Append, AppendResult, StoreResult};
 use bethink_store_format::AppendPlan;
 use bethink_transcript::{MessageId, Seq, SessionId};
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 
-use crate::connections::ConnectionQueue;
-use crate::error::{fails_all, from_sqlx};
+use crate::connections::{ConnectionQueue, commit};
+use crate::error::fails_all;
 use crate::locks::{self, Lock};
 use crate::sql::{Row, sql};
 use crate::writer::Answer;
@@ -73,9 +73,9 @@ async fn append_all(
     group: &[(Append, Answer<AppendResult>)],
 ) -> StoreResult<Vec<StoreResult<AppendResult>>> {
     let mut connection = connections.get().await?;
-    let mut transaction = connection.begin().await.map_err(from_sqlx)?;
+    let mut transaction = connections.begin(&mut connection).await?;
     let outcomes = append(&mut transaction, group.iter().map(|(append, _)| append)).await?;
-    transaction.commit().await.map_err(from_sqlx)?;
+    commit(transaction).await?;
     Ok(outcomes)
 }
 

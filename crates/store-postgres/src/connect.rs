@@ -1,25 +1,55 @@
 //! Connections.
 
+use std::time::Duration;
+
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions, Executor, PgConnection};
+use tokio::time::timeout;
 
+use crate::address::PostgresAddress;
 use crate::error::from_sqlx;
 use crate::opened::PostgresOpenError;
-use crate::options::{CONNECT, PostgresAddress};
+use crate::options::CONNECT;
 
-/// Settings that the guarantees of this store depend on. A setting that is stricter than ours stays. If this process hangs
-/// in a transaction, the last one ends it, so that other processes do not wait for its locks any longer.
+/// Settings that the guarantees of this store depend on. A setting that is stricter than ours stays.
+///
+/// The limits, in milliseconds: a statement runs and waits for locks for less than this process waits for its answer. If
+/// this process hangs in a transaction, or its machine is gone, the server ends the transaction, so that other processes do
+/// not wait for its locks any longer. Settings that the server does not have are left out.
 const SETTINGS: &str = "
     SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     SELECT set_config('synchronous_commit', 'on', FALSE)
     WHERE current_setting('synchronous_commit') = 'off';
 
-    SET idle_in_transaction_session_timeout = '60s'";
+    SELECT set_config(name, most, FALSE)
+    FROM pg_settings
+    JOIN (
+        VALUES ('statement_timeout', '15000'),
+               ('lock_timeout', '10000'),
+               ('idle_in_transaction_session_timeout', '60000'),
+               ('tcp_user_timeout', '30000'),
+               ('tcp_keepalives_idle', '15'),
+               ('tcp_keepalives_interval', '5'),
+               ('tcp_keepalives_count', '3')
+    ) AS limits (name, most)
+      USING (name)
+    WHERE setting::BIGINT = 0
+       OR setting::BIGINT > most::BIGINT";
 
 /// Creates a pool. Connections are opened when first needed, and tested when they are taken, so that those of a server
 /// that has restarted are replaced.
 pub(crate) fn pool(address: &PostgresAddress, count: u32) -> PgPool {
+    pool_options(count).connect_lazy_with(address.0.clone())
+}
+
+/// Creates a pool whose only connection is kept as long as it is used.
+pub(crate) fn lasting(address: &PostgresAddress) -> PgPool {
+    let options = pool_options(1).max_lifetime(None).idle_timeout(None);
+    options.connect_lazy_with(address.0.clone())
+}
+
+fn pool_options(count: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(count)
         .acquire_timeout(CONNECT)
@@ -27,12 +57,17 @@ pub(crate) fn pool(address: &PostgresAddress, count: u32) -> PgPool {
         .after_connect(|connection, _| {
             Box::pin(async move { connection.execute(sqlx::raw_sql(SETTINGS)).await.map(drop) })
         })
-        .connect_lazy_with(address.0.clone())
 }
 
 /// Opens a connection that is not part of the pool.
 pub(crate) async fn connect(address: &PostgresAddress) -> Result<PgConnection, PostgresOpenError> {
-    let connected = tokio::time::timeout(CONNECT, address.0.connect()).await;
-    let connected = connected.unwrap_or(Err(sqlx::Error::PoolTimedOut));
-    Ok(connected.map_err(from_sqlx)?)
+    Ok(in_time(CONNECT, address.0.connect()).await.map_err(from_sqlx)?)
+}
+
+/// Waits for the server, but not for ever: a connection to a machine that is gone does not end by itself.
+pub(crate) async fn in_time<T>(
+    most: Duration,
+    work: impl Future<Output = sqlx::Result<T>>,
+) -> sqlx::Result<T> {
+    timeout(most, work).await.unwrap_or_else(|_| Err(sqlx::Error::PoolTimedOut))
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use bethink_store::{StoreError, StoreFuture, StoreResult};
 use sqlx::pool::PoolConnection;
-use sqlx::{Connection, PgConnection, PgPool, Postgres};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Postgres, Transaction};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
-use crate::connect::pool;
+use crate::address::PostgresAddress;
+use crate::connect::{in_time, pool};
 use crate::error::from_sqlx;
-use crate::options::PostgresAddress;
+use crate::options::{ANSWER, CONNECT};
 
 /// A pool with a queue: callers wait in order for a free connection, as long as it takes. Only the wait for the server has
 /// a time limit. Clones share the connections.
@@ -19,25 +21,44 @@ pub(crate) struct ConnectionQueue {
     pool: PgPool,
     free: Arc<Semaphore>,
     count: u32,
+    /// How a transaction begins.
+    begin: Arc<str>,
 }
 
 /// A connection, which is given back when it is dropped.
 pub(crate) struct HeldConnection {
     connection: PoolConnection<Postgres>,
+    is_broken: bool,
     _permit: OwnedSemaphorePermit,
 }
 
 impl ConnectionQueue {
-    pub(crate) fn new(address: &PostgresAddress, count: u32) -> Self {
+    /// `begin` is the statement that begins a transaction.
+    pub(crate) fn new(address: &PostgresAddress, count: u32, begin: &Arc<str>) -> Self {
         let count = count.max(1);
-        Self { pool: pool(address, count), free: Arc::new(Semaphore::new(count as usize)), count }
+        let free = Arc::new(Semaphore::new(count as usize));
+        Self { pool: pool(address, count), free, count, begin: Arc::clone(begin) }
     }
 
     pub(crate) async fn get(&self) -> StoreResult<HeldConnection> {
         let permit = Arc::clone(&self.free).acquire_owned().await;
         let permit = permit.map_err(|_| StoreError::Closed)?;
         let connection = self.pool.acquire().await.map_err(from_sqlx)?;
-        Ok(HeldConnection { connection, _permit: permit })
+        Ok(HeldConnection { connection, is_broken: false, _permit: permit })
+    }
+
+    /// Begins a transaction.
+    pub(crate) async fn begin<'c>(
+        &self,
+        held: &'c mut HeldConnection,
+    ) -> StoreResult<Transaction<'c, Postgres>> {
+        // If it does not begin, the connection may be in a transaction that has failed.
+        held.is_broken = true;
+        let HeldConnection { connection, is_broken, .. } = held;
+        let begin = connection.begin_with(AssertSqlSafe(self.begin.to_string()));
+        let begun = in_time(ANSWER, begin).await.map_err(from_sqlx)?;
+        *is_broken = false;
+        Ok(begun)
     }
 
     /// Runs `work` in a transaction and commits it, even if the caller is gone.
@@ -48,12 +69,14 @@ impl ConnectionQueue {
     {
         let written = tokio::spawn(async move {
             let mut connection = self.get().await?;
-            let mut transaction = connection.begin().await.map_err(from_sqlx)?;
+            let mut transaction = self.begin(&mut connection).await?;
             let outcome = work(&mut transaction).await;
             match &outcome {
-                Ok(_) => transaction.commit().await.map_err(from_sqlx)?,
+                Ok(_) => commit(transaction).await?,
+                // The server does not answer. It rolls back when the connection ends.
+                Err(StoreError::Server(_)) => drop(transaction),
                 // If this fails, the connection is lost, and the server rolls back.
-                Err(_) => drop(transaction.rollback().await),
+                Err(_) => drop(in_time(ANSWER, transaction.rollback()).await),
             }
             outcome
         });
@@ -68,7 +91,24 @@ impl ConnectionQueue {
         let all = self.free.acquire_many(self.count).await;
         self.free.close();
         drop(all);
-        self.pool.close().await;
+        // Connections to a server that is gone end with the process.
+        drop(timeout(CONNECT, self.pool.close()).await);
+    }
+}
+
+pub(crate) async fn commit(transaction: Transaction<'_, Postgres>) -> StoreResult<()> {
+    in_time(ANSWER, transaction.commit()).await.map_err(from_sqlx)
+}
+
+impl Drop for HeldConnection {
+    /// Gives the connection back, after what its last statement left is read. That statement may have been abandoned because
+    /// the server does not answer: then the connection is ended instead.
+    fn drop(&mut self) {
+        if self.is_broken {
+            self.connection.close_on_drop();
+        } else {
+            tokio::spawn(timeout(CONNECT, self.connection.return_to_pool()));
+        }
     }
 }
 

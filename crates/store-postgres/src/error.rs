@@ -2,23 +2,22 @@
 
 use bethink_store::StoreError;
 
+use crate::hold::taken_by;
+
+/// Raised by the function `check_fence` of the schema.
+const FENCED: &str = "BT001";
+
 pub(crate) fn from_sqlx(error: sqlx::Error) -> StoreError {
     match error {
         sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => StoreError::Closed,
-        sqlx::Error::PoolTimedOut => {
-            StoreError::Disk("no connection to the database server in time".to_owned())
-        }
+        sqlx::Error::PoolTimedOut => StoreError::Server("it did not answer in time".to_owned()),
         sqlx::Error::Database(cause) => {
             let code = cause.code().unwrap_or_default();
             from_code(&code, cause.message().to_owned())
         }
         // Any file error here is one of a socket.
-        sqlx::Error::Io(cause) => {
-            StoreError::Disk(format!("no connection to the database server: {cause}"))
-        }
-        sqlx::Error::Tls(cause) => {
-            StoreError::Disk(format!("no secure connection to the database server: {cause}"))
-        }
+        sqlx::Error::Io(cause) => StoreError::Server(format!("no connection: {cause}")),
+        sqlx::Error::Tls(cause) => StoreError::Server(format!("no secure connection: {cause}")),
         // A value that no statement of this store has written.
         unread @ (sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) => {
             StoreError::Damaged(unread.to_string())
@@ -45,6 +44,7 @@ pub(crate) fn fails_all(error: &StoreError) -> bool {
 fn from_code(code: &str, message: String) -> StoreError {
     match code {
         "53100" => StoreError::Full,
+        FENCED => taken_by(&message),
         // A standby server, or rights that are missing.
         "25006" | "42501" => StoreError::ReadOnly(message),
         // A table or a column that the migrations created is missing.
@@ -52,16 +52,16 @@ fn from_code(code: &str, message: String) -> StoreError {
         // The server is stopping or starting, the statement was cancelled, another process had a lock too long, or this
         // one had a transaction too long.
         "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "57014" | "55P03" | "25P03" => {
-            StoreError::Disk(message)
+            StoreError::Server(message)
         }
         // Two transactions were in each other's way.
-        "40001" | "40P01" => StoreError::Disk(message),
+        "40001" | "40P01" => StoreError::Server(message),
         // An unknown database.
-        "3D000" => StoreError::Disk(message),
+        "3D000" => StoreError::Server(message),
         _ => match code.get(..2).unwrap_or_default() {
             "XX" if matches!(code, "XX001" | "XX002") => StoreError::Damaged(message),
             // The connection, the login, the server's resources, and its system.
-            "08" | "28" | "53" | "58" => StoreError::Disk(message),
+            "08" | "28" | "53" | "58" => StoreError::Server(message),
             _ => StoreError::Failed(message),
         },
     }
@@ -82,7 +82,7 @@ mod tests {
             "08006", "25P03", "28P01", "3D000", "40P01", "53300", "55P03", "57P01", "57P03",
             "58030",
         ] {
-            assert!(matches!(is(code), StoreError::Disk(_)), "{code}");
+            assert!(matches!(is(code), StoreError::Server(_)), "{code}");
         }
         for code in ["XX001", "XX002", "42P01"] {
             assert!(matches!(is(code), StoreError::Damaged(_)), "{code}");

@@ -74,7 +74,7 @@ impl HookStore for PostgresStore {
 
     fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool> {
         let find = sql(HAS_TRANSCRIPT).bind(session);
-        Box::pin(async move { find.value(&mut *self.readers.get().await?).await })
+        self.read(async move { find.value(&mut *self.readers.get().await?).await })
     }
 
     fn transcript_places(&self) -> StoreFuture<'_, Vec<TranscriptPlace>> {

@@ -129,7 +129,7 @@ fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
     )
 }
 
-fn record(row: &Row) -> StoreResult<StoredRecord> {
+pub(crate) fn record(row: &Row) -> StoreResult<StoredRecord> {
     let (line, session): (u64, SessionId) = (row.get("line")?, row.get("session")?);
     let (head, raw, tail): (Bytes, Bytes, Bytes) =
         (row.get("head")?, row.get("raw")?, row.get("tail")?);

@@ -53,7 +53,7 @@ const UNMARK: &str = "
 
 impl IndexStore for PostgresStore {
     fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>> {
-        Box::pin(async move {
+        self.read(async move {
             let (indexed, last) = marks(&mut *self.readers.get().await?, id).await?;
             Ok((indexed < last).then(|| SeqRange {
                 after: Some(indexed),

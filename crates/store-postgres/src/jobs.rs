@@ -102,7 +102,7 @@ impl JobStore for PostgresStore {
     }
 
     fn job(&self, id: JobId) -> StoreFuture<'_, JobRecord> {
-        Box::pin(async move { read(&mut *self.readers.get().await?, id).await })
+        self.read(async move { read(&mut *self.readers.get().await?, id).await })
     }
 
     fn jobs(&self, limit: usize) -> StoreFuture<'_, Vec<JobRecord>> {

@@ -7,18 +7,25 @@
 //! locks its key, and what has no row to lock has an advisory lock (see `locks`). Locks are taken in this order: sessions
 //! by id, advisory locks by key, other rows. A unique constraint stands behind each lock.
 //!
+//! Daemons do not share a database yet, because they keep sessions in memory: a daemon takes the database for itself (see
+//! `hold`), and each of its transactions checks that no other daemon has taken it since.
+//!
+//! Every wait for the server has a time limit, because a connection to a machine that is gone does not end by itself.
+//!
 //! A write is answered after its commit, with `synchronous_commit` on. Each runs in its own transaction, and appends that
 //! wait in this process share one.
 //!
 //! Messages and lines of imported files have the same checksums as on SQLite. Other rows have none: PostgreSQL has
 //! checksums of pages, and a checksum that covers the whole row would mean writing each row twice.
 //!
-//! Reading order: `open`, `schema`, `sql`, `store`, `connections`, `writer`, `append`; then one file for each group of
+//! Reading order: `address`, `open`, `schema`, `hold`, `sql`, `store`, `connections`, `writer`, `append`; then one file for each group of
 //! tables.
 
+mod address;
 mod append;
 mod calls;
 mod candidates;
+mod check;
 mod collapses;
 mod compactions;
 mod connect;
@@ -26,6 +33,8 @@ mod connections;
 mod decisions;
 mod error;
 mod gateway;
+mod health;
+mod hold;
 mod hooks;
 mod import;
 mod index;
@@ -52,6 +61,7 @@ mod team;
 mod tidy;
 mod writer;
 
+pub use address::PostgresAddress;
 pub use opened::{PostgresOpenError, PostgresOpenReport};
-pub use options::{PostgresAddress, PostgresOptions};
+pub use options::PostgresOptions;
 pub use store::PostgresStore;

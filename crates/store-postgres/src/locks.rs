@@ -1,7 +1,7 @@
 //! Advisory locks: on what has no row that could be locked. PostgreSQL ends them with the transaction or the connection.
 
 use bethink_store::StoreResult;
-use sqlx::PgConnection;
+use sqlx::{Executor, PgConnection, Postgres};
 
 use crate::sql::sql;
 
@@ -12,12 +12,17 @@ const LOCK: &str = "
 const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock($1)";
 
 const LOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_lock($1)";
+const TRY_LOCK_FOR_CONNECTION: &str = "SELECT pg_try_advisory_lock($1)";
 const UNLOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_unlock($1)";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lock<'a> {
     /// The schema is checked and migrated.
     Schema,
+    /// A daemon uses the tables of this schema alone.
+    Daemon(&'a str),
+    /// A daemon takes the tables of this schema, or a daemon that has taken them writes.
+    Fence(&'a str),
     /// Segments of the index are merged.
     Merge,
     /// Segments of the index are marked or replaced.
@@ -35,9 +40,11 @@ pub(crate) enum Lock<'a> {
 impl Lock<'_> {
     /// Returns the key under which PostgreSQL knows the lock. If two locks had the same key, transactions would only wait
     /// longer.
-    fn key(self) -> i64 {
+    pub(crate) fn key(self) -> i64 {
         let (kind, name) = match self {
             Self::Schema => ("schema", ""),
+            Self::Daemon(schema) => ("daemon", schema),
+            Self::Fence(schema) => ("fence", schema),
             Self::Merge => ("merge", ""),
             Self::Segments => ("segments", ""),
             Self::Receipt(key) => ("receipt", key),
@@ -74,11 +81,19 @@ pub(crate) async fn try_lock(db: &mut PgConnection, lock: Lock<'_>) -> StoreResu
 
 /// Takes a lock and holds it until it is released or the connection ends.
 pub(crate) async fn lock_for_connection(db: &mut PgConnection, lock: Lock<'_>) -> StoreResult<()> {
-    sql(LOCK_FOR_CONNECTION).bind(lock.key()).run(db).await.map(drop)
+    sql(LOCK_FOR_CONNECTION).bind(lock.key()).run_slowly(db).await.map(drop)
+}
+
+/// Does the same, unless another connection has the lock.
+pub(crate) async fn try_lock_for_connection(
+    db: impl Executor<'_, Database = Postgres>,
+    lock: Lock<'_>,
+) -> StoreResult<bool> {
+    sql(TRY_LOCK_FOR_CONNECTION).bind(lock.key()).value(db).await
 }
 
 pub(crate) async fn unlock_for_connection(
-    db: &mut PgConnection,
+    db: impl Executor<'_, Database = Postgres>,
     lock: Lock<'_>,
 ) -> StoreResult<()> {
     sql(UNLOCK_FOR_CONNECTION).bind(lock.key()).run(db).await.map(drop)

@@ -89,7 +89,7 @@ pub(crate) async fn read_at(
 }
 
 /// Reads a message. Fails if it differs from what was written.
-fn message(row: &Row) -> StoreResult<StoredMessage> {
+pub(crate) fn message(row: &Row) -> StoreResult<StoredMessage> {
     let session: SessionId = row.get("session")?;
     let stored = StoredMessage {
         seq: row.get("seq")?,

@@ -1,10 +1,12 @@
-//! Opens the database: checks whose it is, and migrates it.
+//! Opens the database: checks whose it is, migrates it, and takes it for the daemon.
 
-use sqlx::Connection;
+use sqlx::{Connection, PgConnection};
+use tokio::time::timeout;
 
 use crate::connect::connect;
+use crate::hold::DatabaseHold;
 use crate::opened::{PostgresOpenError, PostgresOpenReport};
-use crate::options::PostgresOptions;
+use crate::options::{PREPARE, PostgresOptions};
 use crate::schema;
 use crate::sql::sql;
 use crate::store::PostgresStore;
@@ -22,19 +24,31 @@ impl PostgresStore {
         options: &PostgresOptions,
     ) -> Result<(Self, PostgresOpenReport), PostgresOpenError> {
         let mut db = connect(&options.address).await?;
-        let encoding: String = sql(ENCODING).value(&mut db).await?;
-        if encoding != "UTF8" {
-            return Err(PostgresOpenError::Encoding(encoding));
-        }
-        let unsafe_settings = sql(UNSAFE).value(&mut db).await?;
-        let new = schema::prepare(&mut db).await?;
+        let prepared = timeout(PREPARE, prepare(&mut db)).await;
+        let report = prepared.map_err(|_| {
+            PostgresOpenError::Migrate("the server did not answer in time".to_owned())
+        })??;
         // Only ends the connection sooner: nothing depends on it.
         drop(db.close().await);
-        if unsafe_settings {
+        if report.unsafe_settings {
             tracing::warn!(
                 "the database server may lose data in a power failure: set fsync and full_page_writes to on"
             );
         }
-        Ok((Self::start(options), PostgresOpenReport { new, unsafe_settings }))
+        let hold = match &options.holder {
+            Some(name) => Some(DatabaseHold::take(&options.address, name).await?),
+            None => None,
+        };
+        Ok((Self::start(options, hold), report))
     }
+}
+
+async fn prepare(db: &mut PgConnection) -> Result<PostgresOpenReport, PostgresOpenError> {
+    let encoding: String = sql(ENCODING).value(&mut *db).await?;
+    if encoding != "UTF8" {
+        return Err(PostgresOpenError::Encoding(encoding));
+    }
+    let unsafe_settings = sql(UNSAFE).value(&mut *db).await?;
+    let new = schema::prepare(db).await?;
+    Ok(PostgresOpenReport { new, unsafe_settings })
 }

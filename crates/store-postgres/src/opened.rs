@@ -1,6 +1,6 @@
 //! The result of opening a store: what was found, or why it failed.
 
-use bethink_store::StoreError;
+use bethink_store::{OpenReport, StoreError};
 use sqlx::migrate::MigrateError;
 
 use crate::error::from_sqlx;
@@ -14,29 +14,57 @@ pub struct PostgresOpenReport {
     pub unsafe_settings: bool,
 }
 
-/// Why a store could not be opened. The database was not changed.
+impl From<PostgresOpenReport> for OpenReport {
+    fn from(report: PostgresOpenReport) -> Self {
+        Self { new: report.new, ..Self::default() }
+    }
+}
+
+/// Why a store could not be opened. The database was not changed, unless a migration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PostgresOpenError {
-    #[error("the database's address is not valid: use the form postgres://USER@HOST/DATABASE")]
+    #[error("the URL is not valid; use the form postgres://USER@HOST:PORT/DATABASE")]
     Address,
+    #[error(
+        "the URL has a parameter that is not supported; supported are sslmode, sslrootcert, sslcert, sslkey, host, port, \
+         dbname, user, password and options[search_path]"
+    )]
+    Parameter,
+    #[error(
+        "an unencrypted connection to another machine is not allowed; remove sslmode from the URL (and PGSSLMODE from the \
+         environment), or set it to verify-full, verify-ca or require"
+    )]
+    Unencrypted,
     #[error(
         "the database was written by a newer version of bethink (its schema is {found}; this version supports up to {known}); \
          use the newer version, or another database"
     )]
     Newer { found: i64, known: i64 },
-    #[error("the database contains tables of another program; use an empty database")]
+    #[error("the database contains tables of another program; use an empty database or schema")]
     Foreign,
+    #[error(
+        "no schema of the user's search path exists; create one, or name an existing one with options[search_path]"
+    )]
+    NoSchema,
     #[error("the database has the encoding {0}; create it with the encoding UTF8")]
     Encoding(String),
-    #[error("the database is not writable: {0}")]
+    #[error(
+        "the database is not writable: {0}; connect to the primary server, as a user who may create tables in the schema"
+    )]
     ReadOnly(String),
+    #[error(
+        "another daemon uses the database ({0}); stop it, or give each daemon a database or schema of its own"
+    )]
+    InUse(String),
     #[error("the server's disk is full")]
     Full,
-    #[error("could not connect to the database server: {0}")]
+    #[error(
+        "could not connect to the server: {0}; check that it is running, and the URL and the password"
+    )]
     Unreachable(String),
     #[error("could not migrate the database: {0}")]
     Migrate(String),
-    #[error("could not open the database: {0}")]
+    #[error("{0}")]
     Failed(String),
 }
 
@@ -59,7 +87,8 @@ impl From<StoreError> for PostgresOpenError {
         match error {
             StoreError::Full => Self::Full,
             StoreError::ReadOnly(why) => Self::ReadOnly(why),
-            StoreError::Disk(why) => Self::Unreachable(why),
+            StoreError::Server(why) => Self::Unreachable(why),
+            StoreError::InUse(holder) => Self::InUse(holder),
             StoreError::Newer { found, known } => Self::Newer { found, known },
             other => Self::Failed(other.to_string()),
         }

@@ -12,6 +12,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
 const LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, FALSE)";
 
+const NO_SCHEMA: &str = "SELECT current_schema() IS NULL";
+
 /// Returns whether the schema has the migrations table, and whether it has any other tables, except those of extensions.
 const TABLES: &str = "
     SELECT coalesce(bool_or(relname = '_sqlx_migrations'), FALSE),
@@ -34,6 +36,9 @@ const APPLIED: &str = "
 
 /// Brings the schema up to date. Returns whether the database was empty.
 pub(crate) async fn prepare(db: &mut PgConnection) -> Result<bool, PostgresOpenError> {
+    if sql(NO_SCHEMA).value(&mut *db).await? {
+        return Err(PostgresOpenError::NoSchema);
+    }
     sql(LOCK_TIMEOUT).bind(MIGRATION_LOCK.to_owned()).run(&mut *db).await?;
     locks::lock_for_connection(&mut *db, Lock::Schema).await?;
     let new = look(db).await?;

@@ -9,7 +9,9 @@ use sqlx::query::Query;
 use sqlx::{ColumnIndex, Decode, Encode, Executor, Postgres, Row as _, SqlSafeStr, Type};
 use uuid::Uuid;
 
+use crate::connect::in_time;
 use crate::error::{from_sqlx, is_unique_violation};
+use crate::options::ANSWER;
 use crate::record::Record;
 
 pub(crate) struct Statement(Query<'static, Postgres, PgArguments>);
@@ -43,6 +45,14 @@ impl Statement {
 
     /// Returns the number of changed rows.
     pub(crate) async fn run(self, db: impl Executor<'_, Database = Postgres>) -> StoreResult<u64> {
+        Ok(in_time(ANSWER, self.0.execute(db)).await.map_err(from_sqlx)?.rows_affected())
+    }
+
+    /// Does the same, however long the server takes to answer.
+    pub(crate) async fn run_slowly(
+        self,
+        db: impl Executor<'_, Database = Postgres>,
+    ) -> StoreResult<u64> {
         Ok(self.0.execute(db).await.map_err(from_sqlx)?.rows_affected())
     }
 
@@ -52,7 +62,7 @@ impl Statement {
         db: impl Executor<'_, Database = Postgres>,
         conflict: impl FnOnce() -> String,
     ) -> StoreResult<()> {
-        match self.0.execute(db).await {
+        match in_time(ANSWER, self.0.execute(db)).await {
             Ok(_) => Ok(()),
             Err(error) if is_unique_violation(&error) => Err(StoreError::Conflict(conflict())),
             Err(error) => Err(from_sqlx(error)),
@@ -64,7 +74,7 @@ impl Statement {
         db: impl Executor<'_, Database = Postgres>,
         read: impl Fn(&Row) -> StoreResult<T>,
     ) -> StoreResult<Vec<T>> {
-        let rows = self.0.fetch_all(db).await.map_err(from_sqlx)?;
+        let rows = in_time(ANSWER, self.0.fetch_all(db)).await.map_err(from_sqlx)?;
         rows.into_iter().map(|row| read(&Row(row))).collect()
     }
 
@@ -73,7 +83,7 @@ impl Statement {
         db: impl Executor<'_, Database = Postgres>,
         read: impl FnOnce(&Row) -> StoreResult<T>,
     ) -> StoreResult<Option<T>> {
-        let row = self.0.fetch_optional(db).await.map_err(from_sqlx)?.map(Row);
+        let row = in_time(ANSWER, self.0.fetch_optional(db)).await.map_err(from_sqlx)?.map(Row);
         row.map(|row| read(&row)).transpose()
     }
 
@@ -82,7 +92,7 @@ impl Statement {
         self,
         db: impl Executor<'_, Database = Postgres>,
     ) -> StoreResult<T> {
-        Row(self.0.fetch_one(db).await.map_err(from_sqlx)?).get(0)
+        Row(in_time(ANSWER, self.0.fetch_one(db)).await.map_err(from_sqlx)?).get(0)
     }
 }
 

@@ -12,6 +12,8 @@ use sqlx::PgConnection;
 use tokio::sync::Mutex;
 
 use crate::connections::ConnectionQueue;
+use crate::health::StoreFindings;
+use crate::hold::DatabaseHold;
 use crate::options::PostgresOptions;
 use crate::record::Record;
 use crate::sql::{Row, Statement, sql};
@@ -28,19 +30,33 @@ pub struct PostgresStore {
     pub(crate) leasing: Arc<Mutex<()>>,
     /// Locked while this process merges segments of the index.
     pub(crate) tidying: Arc<Mutex<()>>,
+    pub(crate) findings: StoreFindings,
+    /// `None` if other processes may write, too.
+    pub(crate) hold: Option<DatabaseHold>,
 }
 
 impl PostgresStore {
-    pub(crate) fn start(options: &PostgresOptions) -> Self {
-        let PostgresOptions { address, readers, writers } = options;
+    pub(crate) fn start(options: &PostgresOptions, hold: Option<DatabaseHold>) -> Self {
+        let PostgresOptions { address, readers, writers, .. } = options;
+        let begin: Arc<str> = hold.as_ref().map_or("BEGIN".into(), |hold| hold.begin().into());
         Self {
             // An append waits for no other write of this process.
-            writer: AppendWriter::start(ConnectionQueue::new(address, 1)),
-            readers: ConnectionQueue::new(address, *readers),
-            writers: ConnectionQueue::new(address, *writers),
+            writer: AppendWriter::start(ConnectionQueue::new(address, 1, &begin)),
+            readers: ConnectionQueue::new(address, *readers, &begin),
+            writers: ConnectionQueue::new(address, *writers, &begin),
             leasing: Arc::default(),
             tidying: Arc::default(),
+            findings: hold.as_ref().map(|hold| hold.findings().clone()).unwrap_or_default(),
+            hold,
         }
+    }
+
+    /// Runs a read, and records what it finds out about the database. All reads of the port go through this method.
+    pub(crate) fn read<'a, T: 'a>(
+        &'a self,
+        reading: impl Future<Output = StoreResult<T>> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move { self.findings.of_read(reading.await) })
     }
 
     /// Runs `work` in a transaction.
@@ -49,7 +65,8 @@ impl PostgresStore {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        Box::pin(self.writers.clone().write(work))
+        let written = self.writers.clone().write(work);
+        Box::pin(async move { self.findings.of_write(written.await) })
     }
 
     /// Runs one statement in a transaction.
@@ -72,7 +89,7 @@ impl PostgresStore {
         statement: Statement,
         read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Vec<T>> {
-        Box::pin(async move { statement.all(&mut *self.readers.get().await?, read).await })
+        self.read(async move { statement.all(&mut *self.readers.get().await?, read).await })
     }
 
     /// Does the same as [`all`](Self::all) for a session, which must exist.
@@ -96,7 +113,7 @@ impl PostgresStore {
         statement: Statement,
         read: impl FnOnce(&Row) -> StoreResult<T> + Send + 'static,
     ) -> StoreFuture<'_, Option<T>> {
-        Box::pin(async move { statement.optional(&mut *self.readers.get().await?, read).await })
+        self.read(async move { statement.optional(&mut *self.readers.get().await?, read).await })
     }
 }
 
@@ -110,7 +127,7 @@ impl SessionStore for PostgresStore {
     }
 
     fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord> {
-        Box::pin(async move { sessions::read(&mut *self.readers.get().await?, id).await })
+        self.read(async move { sessions::read(&mut *self.readers.get().await?, id).await })
     }
 
     fn sessions(
@@ -118,7 +135,7 @@ impl SessionStore for PostgresStore {
         filter: SessionFilter,
         page: PageRequest,
     ) -> StoreFuture<'_, (Vec<SessionRecord>, Option<String>)> {
-        Box::pin(sessions::list(&self.readers, filter, page))
+        self.read(sessions::list(&self.readers, filter, page))
     }
 
     fn update_session(
@@ -138,7 +155,8 @@ impl SessionStore for PostgresStore {
     }
 
     fn append(&self, append: Append) -> StoreFuture<'_, AppendResult> {
-        Box::pin(self.writer.append(append))
+        let appended = self.writer.append(append);
+        Box::pin(async move { self.findings.of_write(appended.await) })
     }
 
     fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>> {
@@ -210,6 +228,9 @@ impl Store for PostgresStore {
             self.writer.close().await?;
             self.writers.close().await;
             self.readers.close().await;
+            if let Some(hold) = &self.hold {
+                hold.release().await;
+            }
             Ok(())
         })
     }

@@ -9,8 +9,10 @@
 
 mod server;
 
+use bethink_postgres_server::GUARDED_USER;
 use bethink_store::{
-    Append, NewMessage, NewSession, PauseRecord, RecordingStore, SeqRange, SessionStore, StoreError,
+    Append, CheckStore, HealthStore, NewMessage, NewSession, PauseRecord, RecordingStore, SeqRange,
+    SessionStore, StoreError,
 };
 use bethink_store_postgres::{
     PostgresAddress, PostgresOpenError, PostgresOpenReport, PostgresOptions, PostgresStore,
@@ -41,11 +43,11 @@ async fn a_newer_schema_is_left_as_it_is() {
     db.execute(newer).await.unwrap();
     let before = catalog(&mut db).await;
     let refused = PostgresStore::open(&server.options(&database)).await.unwrap_err();
-    assert!(matches!(refused, PostgresOpenError::Newer { found: 9999, known: 3 }), "{refused:?}");
+    assert!(matches!(refused, PostgresOpenError::Newer { found: 9999, known: 4 }), "{refused:?}");
     assert_eq!(catalog(&mut db).await, before);
     let migrations = "SELECT count(*) FROM _sqlx_migrations";
     let migrations: i64 = sqlx::query_scalar(migrations).fetch_one(&mut db).await.unwrap();
-    assert_eq!(migrations, 4);
+    assert_eq!(migrations, 5);
 }
 
 #[tokio::test]
@@ -118,6 +120,53 @@ async fn a_server_that_is_not_there_is_an_error_without_the_password() {
 }
 
 #[tokio::test]
+async fn a_wrong_password_is_an_error_without_it() {
+    let server = server::server().await;
+    let (user, password) = GUARDED_USER;
+    let database = server.new_database().await;
+    let address: PostgresAddress = server.url(user, &database).parse().unwrap();
+    let wrong = PostgresOptions::new(address.clone().with_password("hunter2"));
+    let error = PostgresStore::open(&wrong).await.unwrap_err();
+    assert!(matches!(error, PostgresOpenError::Unreachable(_)), "{error:?}");
+    assert!(!format!("{error} {error:?} {wrong:?}").contains("hunter2"));
+    let right = PostgresOptions::new(address.with_password(password));
+    PostgresStore::open(&right).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_is_an_error_that_says_why() {
+    let server = server::server().await;
+    let mut admin = server.connect("postgres").await;
+    let latin = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
+    admin.execute(latin).await.unwrap();
+    let refused = PostgresStore::open(&server.options("latin")).await.unwrap_err();
+    assert!(matches!(&refused, PostgresOpenError::Encoding(found) if found == "LATIN1"));
+
+    let missing = PostgresStore::open(&server.options("missing")).await.unwrap_err();
+    assert!(
+        matches!(&missing, PostgresOpenError::Unreachable(why) if why.contains("missing")),
+        "{missing:?}"
+    );
+
+    let read_only = server.bare_database().await;
+    let set = format!("ALTER DATABASE {read_only} SET default_transaction_read_only = on");
+    admin.execute(sqlx::AssertSqlSafe(set)).await.unwrap();
+    let refused = PostgresStore::open(&server.options(&read_only)).await.unwrap_err();
+    assert!(matches!(refused, PostgresOpenError::ReadOnly(_)), "{refused:?}");
+
+    admin.execute("CREATE ROLE reader LOGIN").await.unwrap();
+    let database = server.bare_database().await;
+    let address: PostgresAddress = server.url("reader", &database).parse().unwrap();
+    let refused = PostgresStore::open(&PostgresOptions::new(address)).await.unwrap_err();
+    assert!(matches!(refused, PostgresOpenError::ReadOnly(_)), "{refused:?}");
+
+    let mut options = server.options(&database);
+    options.address = server.address(&database).options([("search_path", "nowhere")]).into();
+    let refused = PostgresStore::open(&options).await.unwrap_err();
+    assert!(matches!(refused, PostgresOpenError::NoSchema), "{refused:?}");
+}
+
+#[tokio::test]
 async fn an_altered_message_is_an_error() {
     let server = server::server().await;
     let database = server.new_database().await;
@@ -135,8 +184,12 @@ async fn an_altered_message_is_an_error() {
     };
     let append = Append { session: id, messages: vec![message], receipt: None, at: now };
     store.append(append).await.unwrap();
+    assert_eq!(store.check().await.unwrap(), None);
     let mut db = server.connect(&database).await;
     db.execute("UPDATE messages SET raw = 'tex7'").await.unwrap();
     let read = store.messages(id, SeqRange::all()).await;
     assert!(matches!(read, Err(StoreError::Damaged(_))), "{read:?}");
+    assert!(store.damage().is_some());
+    let checked = store.check().await.unwrap();
+    assert!(checked.is_some_and(|why| why.contains("message 1 of session")));
 }

@@ -13,7 +13,8 @@ mod server;
 use std::time::Duration;
 
 use bethink_store::{
-    Append, NewMessage, NewSession, RecordingStore, SeqRange, SessionStore, StoreError, StoreResult,
+    Append, HealthStore, NewMessage, NewSession, RecordingStore, SeqRange, SessionStore,
+    StoreError, StoreResult,
 };
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use tokio::time::timeout;
@@ -23,8 +24,8 @@ use uuid::Uuid;
 const SOON: Duration = Duration::from_secs(8);
 
 #[track_caller]
-fn assert_of_the_disk<T: std::fmt::Debug>(outcome: &StoreResult<T>) {
-    assert!(matches!(outcome, Err(StoreError::Disk(_))), "{outcome:?}");
+fn assert_of_the_server<T: std::fmt::Debug>(outcome: &StoreResult<T>) {
+    assert!(matches!(outcome, Err(StoreError::Server(_))), "{outcome:?}");
 }
 
 fn append(session: SessionId, id: &str) -> Append {
@@ -51,11 +52,17 @@ async fn a_store_works_again_once_its_server_does() {
     assert!(one.is_ok() && two.is_ok() && three.is_ok());
 
     server.stop();
-    assert_of_the_disk(&timeout(SOON, store.session(session)).await.unwrap());
-    assert_of_the_disk(&timeout(SOON, store.append(append(session, "lost"))).await.unwrap());
-    assert_of_the_disk(&timeout(SOON, store.delete_session(session)).await.unwrap());
+    assert_of_the_server(&timeout(SOON, store.session(session)).await.unwrap());
+    assert!(matches!(store.fault(), Some(StoreError::Server(_))), "{:?}", store.fault());
+    assert_of_the_server(&timeout(SOON, store.append(append(session, "lost"))).await.unwrap());
+    assert_of_the_server(&timeout(SOON, store.delete_session(session)).await.unwrap());
+
+    assert!(matches!(store.fault(), Some(StoreError::Server(_))), "{:?}", store.fault());
+    assert!(store.probe().await.is_err() && store.fault().is_some());
 
     server.resume();
+    assert_eq!(store.probe().await.unwrap(), None);
+    assert!(store.fault().is_none());
     let appended = store.append(append(session, "after")).await.unwrap();
     assert_eq!(appended.places, [(Seq(2), true)], "what failed was not written");
     assert_eq!(store.session(session).await.unwrap().last_seq, Seq(2));

@@ -1,9 +1,10 @@
 //! Checks the whole file while it is in use.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bethink_store::{StoreError, StoreResult};
+use bethink_store::{CheckStore, HealthStore, StoreError, StoreFuture, StoreResult};
 use bethink_transcript::UnixMicros;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
@@ -27,47 +28,47 @@ impl Drop for StopOnDrop {
     }
 }
 
-impl SqliteStore {
-    /// Checks the structure of the file and its indexes, and the checksum of each row, on a separate connection.
-    /// Returns the first problem; the next start then recovers the file. This takes as long as reading the whole file,
-    /// so call it on a low-priority thread.
-    pub async fn check(&self) -> StoreResult<Option<String>> {
-        if let Some(fault) = self.fault() {
-            return Err(fault);
-        }
-        let mut connection = connect::looker(&self.path).await.map_err(from_sqlx)?;
-        let stopped = StopOnDrop(Arc::default());
-        let is_stopped = Arc::clone(&stopped.0);
-        let mut handle = connection.lock_handle().await.map_err(from_sqlx)?;
-        handle.set_progress_handler(INSTRUCTIONS, move || !is_stopped.load(Ordering::Relaxed));
-        drop(handle);
-        let found = find_fault(&mut connection).await;
-        connection.close().await.map_err(from_sqlx)?;
-        let fault = match found {
-            Ok(fault) => fault,
-            Err(StoreError::Damaged(why)) => Some(why),
-            Err(other) => return Err(other),
+impl CheckStore for SqliteStore {
+    /// Checks the structure of the file and its indexes, and the checksum of each row, on a separate connection. The next
+    /// start recovers a file in which a problem was found.
+    fn check(&self) -> StoreFuture<'_, Option<String>> {
+        Box::pin(check(self))
+    }
+
+    fn checked_at(&self) -> StoreFuture<'_, Option<UnixMicros>> {
+        Box::pin(ready(Ok(files::checked_at(&self.path))))
+    }
+
+    fn set_checked_at(&self, at: Option<UnixMicros>) -> StoreFuture<'_, ()> {
+        let stored = match at {
+            Some(at) => files::mark_checked(&self.path, at),
+            None => files::unmark_checked(&self.path),
         };
-        if let Some(fault) = &fault {
-            self.note_damage(fault);
-        }
-        Ok(fault)
+        Box::pin(ready(stored.map_err(|error| StoreError::of_file(&error))))
     }
+}
 
-    /// Returns the time of the last check, if there was one.
-    pub fn checked_at(&self) -> Option<UnixMicros> {
-        files::checked_at(&self.path)
+async fn check(store: &SqliteStore) -> StoreResult<Option<String>> {
+    if let Some(fault) = store.fault() {
+        return Err(fault);
     }
-
-    /// Removes the time of the last check.
-    pub fn forget_checked(&self) -> StoreResult<()> {
-        files::unmark_checked(&self.path).map_err(|error| StoreError::of_file(&error))
+    let mut connection = connect::looker(&store.path).await.map_err(from_sqlx)?;
+    let stopped = StopOnDrop(Arc::default());
+    let is_stopped = Arc::clone(&stopped.0);
+    let mut handle = connection.lock_handle().await.map_err(from_sqlx)?;
+    handle.set_progress_handler(INSTRUCTIONS, move || !is_stopped.load(Ordering::Relaxed));
+    drop(handle);
+    let found = find_fault(&mut connection).await;
+    connection.close().await.map_err(from_sqlx)?;
+    let fault = match found {
+        Ok(fault) => fault,
+        Err(StoreError::Damaged(why)) => Some(why),
+        Err(other) => return Err(other),
+    };
+    if let Some(fault) = &fault {
+        store.note_damage(fault);
     }
-
-    /// Stores the time of a check.
-    pub fn note_checked(&self, at: UnixMicros) -> StoreResult<()> {
-        files::mark_checked(&self.path, at).map_err(|error| StoreError::of_file(&error))
-    }
+    Ok(fault)
 }
 
 async fn find_fault(db: &mut SqliteConnection) -> StoreResult<Option<String>> {

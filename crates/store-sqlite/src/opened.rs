@@ -3,42 +3,10 @@
 use std::path::PathBuf;
 
 use bethink_store::StoreError;
+pub use bethink_store::{Damage, OpenReport, RecoveredTable};
 use sqlx::migrate::MigrateError;
 
 use crate::error::from_sqlx;
-
-/// The state in which a store was found when it was opened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OpenReport {
-    /// The file did not exist and was created.
-    pub new: bool,
-    pub damage: Option<Damage>,
-    /// The last stop was not clean, or the file has changed since then: call
-    /// [`SqliteStore::check`](crate::SqliteStore::check) in the background, because a large file is not checked when it
-    /// is opened, and a small file is not checked completely.
-    pub check_due: bool,
-    /// The last transaction in the log was incomplete, and was dropped.
-    pub torn: bool,
-}
-
-/// How a damaged file was recovered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
-    /// The problem that the first check found.
-    pub reason: String,
-    /// Copy of the damaged file, next to copies of its `-wal` and `-shm`, if any.
-    pub copy: PathBuf,
-    pub recovered: Vec<RecoveredTable>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecoveredTable {
-    pub table: &'static str,
-    /// Intact rows.
-    pub rows: u64,
-    /// Rows that were readable but corrupted.
-    pub spoiled: u64,
-}
 
 /// Why a store could not be opened, not even for reading. Nothing was changed.
 #[derive(Debug, thiserror::Error)]

@@ -2,12 +2,14 @@
 //! in the files of their tables.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use bethink_store::{
-    Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
-    NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter, SessionRecord,
-    SessionStore, Store, StoreError, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
+    Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, HealthStore,
+    NewDecision, NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter,
+    SessionRecord, SessionStore, Store, StoreError, StoreFuture, StoreResult, StoredMessage,
+    StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
@@ -35,7 +37,7 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the store at `path`, or creates it. Must be called within a Tokio runtime. If the disk is full, read-only or
-    /// failing, the store only serves reads, and [`fault`](Self::fault) says why, until [`probe`](Self::probe) succeeds.
+    /// failing, the store only serves reads, and [`HealthStore::fault`] says why, until [`HealthStore::probe`] succeeds.
     pub async fn open(path: &Path, options: Options) -> Result<(Self, OpenReport), OpenError> {
         let file = DatabaseFile { path: path.to_owned(), options };
         match open_for_writing(path, options).await {
@@ -68,39 +70,6 @@ impl SqliteStore {
         let (path, readers) = (file.path.clone(), Readers::new(readers));
         let writer = Writer::start(file, db, readers.clone(), fault);
         Self { writer, readers, path, tidying: Arc::default(), damage: Arc::default() }
-    }
-
-    /// Returns why nothing can be written: the error of the last write that failed because of the disk. Only
-    /// [`probe`](Self::probe) clears it, because a small write may succeed on a disk that is full.
-    pub fn fault(&self) -> Option<StoreError> {
-        self.writer.fault.borrow().clone()
-    }
-
-    /// Waits until there is a fault.
-    pub async fn failed(&self) {
-        // Fails only after the last handle was dropped.
-        drop(self.writer.fault.subscribe().wait_for(Option::is_some).await);
-    }
-
-    /// Tests whether writing works, and clears or sets the fault. If the database could not be opened for writing
-    /// before, opens it now and returns what was found.
-    pub async fn probe(&self) -> StoreResult<Option<OpenReport>> {
-        let probed = self.writer.ask(WriteRequest::Probe).await;
-        if probed.is_ok() {
-            self.writer.fault.send_replace(None);
-        }
-        probed
-    }
-
-    /// Records that the directory of the database cannot be written to.
-    pub fn note_fault(&self, fault: StoreError) {
-        self.writer.fault.send_replace(Some(fault));
-    }
-
-    /// Returns the first damage that a read or a check has found since the file was opened. The next start recovers the
-    /// intact rows.
-    pub fn damage(&self) -> Option<&str> {
-        self.damage.get().map(String::as_str)
     }
 
     /// Marks the file, so that the next start recovers it. Must be called only for faults that a recovery removes. If
@@ -310,6 +279,36 @@ impl SessionStore for SqliteStore {
 
     fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(receipts::put(db, receipt, answer, at)))
+    }
+}
+
+impl HealthStore for SqliteStore {
+    fn fault(&self) -> Option<StoreError> {
+        self.writer.fault.borrow().clone()
+    }
+
+    fn failed(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        // Fails only after the last handle was dropped.
+        Box::pin(async { drop(self.writer.fault.subscribe().wait_for(Option::is_some).await) })
+    }
+
+    fn probe(&self) -> StoreFuture<'_, Option<OpenReport>> {
+        Box::pin(async {
+            let probed = self.writer.ask(WriteRequest::Probe).await;
+            if probed.is_ok() {
+                self.writer.fault.send_replace(None);
+            }
+            probed
+        })
+    }
+
+    fn note_fault(&self, fault: StoreError) {
+        self.writer.fault.send_replace(Some(fault));
+    }
+
+    /// The next start recovers the intact rows.
+    fn damage(&self) -> Option<&str> {
+        self.damage.get().map(String::as_str)
     }
 }
 

@@ -7,9 +7,9 @@ mod common;
 use std::os::unix::fs::FileExt;
 
 use bethink_store::{
-    IndexBatch, IndexLookup, IndexStore, JobOutcome, JobState, JobStore, Lease, LedgerStore,
-    MemoryAuthor, MemoryStore, MemoryVersionFilter, ModelCall, NewDecision, NewJob,
-    NewMemoryVersion, Progress, SearchScope, SeqRange, SessionChange, SessionStore, Store,
+    CheckStore, HealthStore, IndexBatch, IndexLookup, IndexStore, JobOutcome, JobState, JobStore,
+    Lease, LedgerStore, MemoryAuthor, MemoryStore, MemoryVersionFilter, ModelCall, NewDecision,
+    NewJob, NewMemoryVersion, Progress, SearchScope, SeqRange, SessionChange, SessionStore, Store,
     StoreError, UsageFilter,
 };
 use bethink_store_sqlite::{Damage, SqliteStore};
@@ -552,10 +552,10 @@ async fn an_altered_segment_is_found() {
 async fn the_time_of_a_check_is_kept() {
     let home = Home::filled(20).await;
     let (store, _) = home.open().await;
-    assert_eq!(store.checked_at(), None);
-    store.note_checked(NOW).unwrap();
+    assert_eq!(store.checked_at().await.unwrap(), None);
+    store.set_checked_at(Some(NOW)).await.unwrap();
     store.close().await.unwrap();
-    assert_eq!(home.open().await.0.checked_at(), Some(NOW));
+    assert_eq!(home.open().await.0.checked_at().await.unwrap(), Some(NOW));
 }
 
 #[tokio::test]

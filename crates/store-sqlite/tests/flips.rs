@@ -11,10 +11,10 @@ use std::fmt::Debug;
 
 use bethink_api::MemoryAuthor;
 use bethink_store::{
-    ClientSession, CompactionRecord, GatewayStore, IndexBatch, IndexLookup, IndexStore, JobStore,
-    LedgerStore, MemoryStore, ModelCall, NewDecision, NewJob, NewMemoryVersion, NotesRecord,
-    NotesStore, Receipt, SearchScope, SentRequestStore, SeqRange, SessionChange, SessionStore,
-    Store, StoreError, StoreResult, UsageFilter, UsageSum,
+    CheckStore, ClientSession, CompactionRecord, GatewayStore, HealthStore, IndexBatch,
+    IndexLookup, IndexStore, JobStore, LedgerStore, MemoryStore, ModelCall, NewDecision, NewJob,
+    NewMemoryVersion, NotesRecord, NotesStore, Receipt, SearchScope, SentRequestStore, SeqRange,
+    SessionChange, SessionStore, Store, StoreError, StoreResult, UsageFilter, UsageSum,
 };
 use bethink_store_sqlite::SqliteStore;
 use bethink_transcript::{CallId, CompactionId, JobId, Seq, SessionId};

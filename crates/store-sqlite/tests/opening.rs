@@ -4,7 +4,7 @@
 
 mod common;
 
-use bethink_store::{PageRequest, SessionFilter, SessionStore, Store, StoreError};
+use bethink_store::{HealthStore, PageRequest, SessionFilter, SessionStore, Store, StoreError};
 use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
 use common::{Home, append, fill, make_session, message, mode, session_id, whole_messages};
 use sqlx::sqlite::SqliteConnectOptions;

@@ -17,6 +17,13 @@ pub enum StoreError {
     /// The disk failed, or a file could not be opened or is locked. The request can be retried later.
     #[error("could not access the database files: {0}")]
     Disk(String),
+    /// The database server could not be reached, did not answer in time, or refused because of its own state. The request
+    /// can be retried later.
+    #[error("could not use the database server: {0}")]
+    Server(String),
+    /// Another daemon writes to the database; nothing was written.
+    #[error("another daemon uses the database: {0}")]
+    InUse(String),
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
@@ -44,9 +51,13 @@ impl StoreError {
         }
     }
 
-    /// Returns whether the cause is the disk or its permissions, rather than the request or the data.
+    /// Returns whether the cause is the disk or its permissions, or the database server, rather than the request or the
+    /// data.
     pub fn is_of_the_disk(&self) -> bool {
-        matches!(self, Self::Full | Self::ReadOnly(_) | Self::Disk(_))
+        matches!(
+            self,
+            Self::Full | Self::ReadOnly(_) | Self::Disk(_) | Self::Server(_) | Self::InUse(_)
+        )
     }
 }
 

@@ -17,6 +17,7 @@ mod call;
 mod candidate;
 mod error;
 mod gateway;
+mod health;
 mod hook;
 mod job;
 mod memory;
@@ -37,6 +38,7 @@ pub use candidate::{
 };
 pub use error::{StoreError, StoreFuture, StoreResult};
 pub use gateway::{ClientSession, GatewayStore, Lineage, Relative};
+pub use health::{CheckStore, Damage, HealthStore, OpenReport, RecoveredTable};
 pub use hook::{DeliveredMemories, HookStore, TranscriptPlace, TranscriptPosition};
 pub use job::{JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress};
 pub use memory::{
@@ -61,7 +63,7 @@ pub use team::{
     ProposalAuthor, ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore,
 };
 
-/// The storage of sessions, with one trait for each service.
+/// The storage of sessions, with one trait for each service, and two for the daemon.
 pub trait Store:
     SessionStore
     + ImportStore
@@ -76,6 +78,8 @@ pub trait Store:
     + SentRequestStore
     + LedgerStore
     + JobStore
+    + HealthStore
+    + CheckStore
     + Send
     + Sync
     + std::fmt::Debug

@@ -18,6 +18,7 @@ pub mod calls;
 pub mod candidates;
 pub mod clients;
 pub mod collapses;
+pub mod health;
 pub mod hooks;
 pub mod imports;
 pub mod index;
@@ -99,6 +100,10 @@ macro_rules! store_conformance {
             lineage: a_session_begins_with_its_marks_or_not_at_all,
             lineage: scopes_are_apart,
             lineage: marks_go_with_their_session,
+            health: a_store_that_can_be_written_has_no_fault,
+            health: a_fault_stays_until_writing_works,
+            health: a_check_of_intact_history_finds_nothing,
+            health: the_time_of_a_check_is_kept,
             notes: notes_come_back_as_put,
             notes: notes_go_with_their_session,
             sent: the_last_request_is_replaced,

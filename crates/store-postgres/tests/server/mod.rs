@@ -1,74 +1,29 @@
-//! A PostgreSQL server for the tests of one binary: in a temporary folder, reachable only through a socket in it. It is
-//! stopped, and its folder removed, when the binary ends.
+//! The server of a test binary, with stores.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use std::io::Write;
-use std::os::unix::fs::chown;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::Deref;
 
+use bethink_postgres_server::TestServer;
 use bethink_store::Store;
 use bethink_store_postgres::{PostgresAddress, PostgresOptions, PostgresStore};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection};
 use tokio::sync::OnceCell;
 
 /// A database with the current schema and no rows, which is copied for each test.
 const TEMPLATE: &str = "bethink_template";
 
-/// Waits until the test binary ends, because its standard input is a pipe from there.
-const CLEAN_UP: &str = r#"trap "" INT; cat > /dev/null; stop=$1; dir=$2; shift 2
-    "$@" "$stop" -D "$dir/data" -m immediate stop > /dev/null 2>&1; rm -rf "$dir""#;
-
-/// Places where packages put the programs of the server.
-const PLACES: [&str; 3] =
-    ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin"];
-
 #[derive(Debug)]
-pub struct TestServer {
-    programs: PathBuf,
-    dir: PathBuf,
-    /// The command that changes the user, if this is root: the server refuses to run as root.
-    as_user: Vec<String>,
-    clean_up: Child,
-    databases: AtomicU32,
-}
+pub struct StoreServer(TestServer);
 
 /// Returns the server of this binary. If PostgreSQL is not installed, ends the binary: successfully, except in CI.
-pub async fn server() -> &'static TestServer {
-    static SERVER: OnceCell<TestServer> = OnceCell::const_new();
-    SERVER.get_or_init(TestServer::start).await
+pub async fn server() -> &'static StoreServer {
+    static SERVER: OnceCell<StoreServer> = OnceCell::const_new();
+    SERVER.get_or_init(StoreServer::start).await
 }
 
-impl TestServer {
+impl StoreServer {
     async fn start() -> Self {
-        let Some(programs) = find_programs() else {
-            let reason = b"skipped: PostgreSQL's programs initdb and pg_ctl are not installed\n";
-            // Not with a macro, whose output the test harness would hide.
-            std::io::stderr().write_all(reason).unwrap();
-            std::process::exit(i32::from(std::env::var_os("CI").is_some()));
-        };
-        let dir = tempfile::Builder::new().prefix("bethink-pg-").tempdir().unwrap().keep();
-        let user = rustix::process::geteuid().is_root().then(|| unprivileged_user(&dir));
-        let as_user = user.map_or_else(Vec::new, |(uid, gid)| {
-            let ids = [format!("--reuid={uid}"), format!("--regid={gid}")];
-            [vec!["setpriv".into()], ids.to_vec(), vec!["--clear-groups".into()]].concat()
-        });
-        let clean_up = Command::new("sh")
-            .args(["-c", CLEAN_UP, "sh"])
-            .arg(programs.join("pg_ctl"))
-            .arg(&dir)
-            .args(if as_user.is_empty() { vec!["env".to_owned()] } else { as_user.clone() })
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = Self { programs, dir, as_user, clean_up, databases: AtomicU32::new(0) };
-        server.run("initdb", &["-U", "bethink", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]);
-        server.resume();
+        let server = Self(TestServer::start().await);
         server.admin(&format!("CREATE DATABASE {TEMPLATE}")).await;
         let (store, report) = PostgresStore::open(&server.options(TEMPLATE)).await.unwrap();
         assert!(report.new && report.unsafe_settings, "{report:?}");
@@ -76,67 +31,8 @@ impl TestServer {
         server
     }
 
-    /// Runs a program of PostgreSQL on the server's folder.
-    fn run(&self, program: &str, arguments: &[&str]) {
-        let program = self.programs.join(program);
-        let mut command = match self.as_user.split_first() {
-            Some((first, rest)) => {
-                let mut command = Command::new(first);
-                command.args(rest).arg(program);
-                command
-            }
-            None => Command::new(program),
-        };
-        let output = self.dir.join("output");
-        let log = std::fs::File::create(&output).unwrap();
-        command.arg("-D").arg(self.dir.join("data")).args(arguments).current_dir(&self.dir);
-        // Not pipes: the server would keep them open.
-        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        let ended = command.status().unwrap();
-        assert!(ended.success(), "{command:?}: {}", std::fs::read_to_string(output).unwrap());
-    }
-
-    /// Stops the server, like an administrator who restarts it.
-    pub fn stop(&self) {
-        self.run("pg_ctl", &["-w", "-m", "fast", "stop"]);
-    }
-
-    /// Kills the server, which loses what it has not written to its log.
-    pub fn crash(&self) {
-        self.run("pg_ctl", &["-w", "-m", "immediate", "stop"]);
-    }
-
-    /// Starts the server, and waits until it answers.
-    pub fn resume(&self) {
-        let log = self.dir.join("log").display().to_string();
-        // Nothing here needs to survive a power failure.
-        let settings = format!(
-            "-k {} -c listen_addresses= -c fsync=off -c full_page_writes=off -c synchronous_commit=off",
-            self.dir.display()
-        );
-        self.run("pg_ctl", &["-w", "-l", &log, "-o", &settings, "start"]);
-    }
-
-    fn address(&self, database: &str) -> PgConnectOptions {
-        PgConnectOptions::new_without_pgpass()
-            .socket(&self.dir)
-            .username("bethink")
-            .database(database)
-    }
-
     pub fn options(&self, database: &str) -> PostgresOptions {
         PostgresOptions::new(PostgresAddress::from(self.address(database)))
-    }
-
-    /// Opens a connection of its own, to look at a database behind a store's back.
-    pub async fn connect(&self, database: &str) -> PgConnection {
-        self.address(database).connect().await.unwrap()
-    }
-
-    async fn admin(&self, statement: &str) {
-        let mut db = self.connect("postgres").await;
-        db.execute(AssertSqlSafe(statement.to_owned())).await.unwrap();
-        db.close().await.unwrap();
     }
 
     /// Creates an empty database with the current schema.
@@ -144,53 +40,26 @@ impl TestServer {
         self.create(TEMPLATE).await
     }
 
-    /// Creates an empty database without a schema.
-    pub async fn bare_database(&self) -> String {
-        self.create("template0").await
-    }
-
-    async fn create(&self, template: &str) -> String {
-        let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
-        self.admin(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
-        name
-    }
-
     /// Opens one more store on a database.
     pub async fn open(&self, database: &str) -> PostgresStore {
         PostgresStore::open(&self.options(database)).await.unwrap().0
     }
-}
 
-fn find_programs() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    for pattern in PLACES {
-        let (parent, rest) = pattern.split_once('*').unwrap();
-        let parent = Path::new(parent);
-        let (parent, prefix) = match parent.is_dir() {
-            true => (parent, ""),
-            false => (parent.parent().unwrap(), parent.file_name().unwrap().to_str().unwrap()),
-        };
-        for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(prefix) {
-                places.push(entry.path().join(rest.trim_start_matches('/')));
-            }
-        }
+    /// Opens a store for a daemon with this name.
+    pub async fn open_for(
+        &self,
+        name: &str,
+        database: &str,
+    ) -> Result<PostgresStore, bethink_store_postgres::PostgresOpenError> {
+        let options = PostgresOptions { holder: Some(name.to_owned()), ..self.options(database) };
+        Ok(PostgresStore::open(&options).await?.0)
     }
-    // Links on PATH may point to a wrapper, which needs a configured cluster.
-    let has_all = |place: &PathBuf| ["initdb", "pg_ctl"].iter().all(|it| place.join(it).is_file());
-    places.into_iter().find(has_all)
 }
 
-/// Gives the folder to a user without rights, and returns that user's ids.
-fn unprivileged_user(dir: &Path) -> (u32, u32) {
-    let users = std::fs::read_to_string("/etc/passwd").unwrap();
-    let ids_of = |name: &str| {
-        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
-        let mut fields = line.split(':').skip(2).map(|field| field.parse().ok());
-        Some((fields.next()??, fields.next()??))
-    };
-    let (uid, gid) = ids_of("postgres").or_else(|| ids_of("nobody")).unwrap();
-    chown(dir, Some(uid), Some(gid)).unwrap();
-    (uid, gid)
+impl Deref for StoreServer {
+    type Target = TestServer;
+
+    fn deref(&self) -> &TestServer {
+        &self.0
+    }
 }

@@ -1,0 +1,168 @@
+//! Where a database is, and how safely it is reached.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+
+use crate::opened::PostgresOpenError;
+
+/// The parameters that a URL may have. Others are refused: sqlx would log them with their values, and one of them may be a
+/// misspelled password.
+const PARAMETERS: [&str; 10] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "options[search_path]",
+];
+
+/// Where the database is, and who connects. Neither its debug output nor its text contains the password.
+#[derive(Clone)]
+pub struct PostgresAddress(pub(crate) PgConnectOptions);
+
+impl PostgresAddress {
+    /// Replaces the password of the URL.
+    #[must_use]
+    pub fn with_password(self, password: &str) -> Self {
+        Self(self.0.password(password))
+    }
+
+    /// Returns the folder of the server's socket, unless the server is reached over TCP.
+    fn socket(&self) -> Option<String> {
+        let folder = self.0.get_socket().map(|folder| folder.display().to_string());
+        folder.or_else(|| Some(self.0.get_host().to_owned()).filter(|host| host.starts_with('/')))
+    }
+
+    /// Chooses how the connection is secured. A socket needs nothing. To this machine, TLS is used if the server has it. To
+    /// other machines, it is required, and the server's certificate is checked unless the address says otherwise.
+    fn secured(self) -> Result<Self, PostgresOpenError> {
+        let asked = self.0.get_ssl_mode();
+        let mode = match asked {
+            _ if self.socket().is_some() => PgSslMode::Disable,
+            _ if is_loopback(self.0.get_host()) => asked,
+            PgSslMode::Disable | PgSslMode::Allow => return Err(PostgresOpenError::Unencrypted),
+            PgSslMode::Prefer => PgSslMode::VerifyFull,
+            PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull => asked,
+        };
+        Ok(Self(self.0.ssl_mode(mode)))
+    }
+}
+
+impl FromStr for PostgresAddress {
+    type Err = PostgresOpenError;
+
+    /// Parses a URL such as `postgres://user:password@host/database`.
+    fn from_str(url: &str) -> Result<Self, PostgresOpenError> {
+        let rest =
+            ["postgres://", "postgresql://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+        let query = rest.ok_or(PostgresOpenError::Address)?.split_once('?').unwrap_or_default().1;
+        let mut names = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default());
+        if !names.all(|name| name.is_empty() || PARAMETERS.contains(&name)) {
+            return Err(PostgresOpenError::Parameter);
+        }
+        // The cause is dropped, because it may repeat a part of the URL, which may be the password.
+        let options = url.parse::<PgConnectOptions>().map_err(|_| PostgresOpenError::Address)?;
+        // A URL has brackets around an IPv6 address, which a connection must not have.
+        let host = options.get_host().trim_matches(['[', ']']).to_owned();
+        Self::from(options.host(&host)).secured()
+    }
+}
+
+impl From<PgConnectOptions> for PostgresAddress {
+    fn from(options: PgConnectOptions) -> Self {
+        Self(options.application_name("bethink").disable_statement_logging())
+    }
+}
+
+/// Says where the database is: its name, and the server.
+impl fmt::Display for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without a name, the server chooses the database with the user's name.
+        let database = self.0.get_database().unwrap_or_else(|| self.0.get_username());
+        match self.socket() {
+            Some(folder) => write!(f, "PostgreSQL database {database} at {folder}"),
+            None => {
+                let (host, port) = (self.0.get_host(), self.0.get_port());
+                write!(f, "PostgreSQL database {database} at {host}:{port}")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresAddress")
+            .field("place", &self.to_string())
+            .field("user", &self.0.get_username())
+            .finish_non_exhaustive()
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let address: PostgresAddress =
+            "postgres://ann:hunter2@example.org:5433/notes".parse().unwrap();
+        let shown = format!("{address} {address:?}");
+        assert!(shown.contains("ann") && shown.contains("database notes at example.org:5433"));
+        assert!(!shown.contains("hunter2"), "{shown}");
+        for url in [
+            "postgres://ann:hunter2@:x/",
+            "postgres://ann@host/notes?pasword=hunter2",
+            "postgres://ann@host/notes?sslmode=hunter2",
+            "ann:hunter2@host",
+            "mysql://ann:hunter2@host/notes",
+            "postgres://ann:hunter2@host/notes?sslmode=disable",
+        ] {
+            let error = url.parse::<PostgresAddress>().unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn other_machines_are_reached_with_tls_only() {
+        let mode = |rest: &str| -> Result<PgSslMode, PostgresOpenError> {
+            let address: PostgresAddress = format!("postgres://ann@{rest}").parse()?;
+            Ok(address.0.get_ssl_mode())
+        };
+        for (rest, expect) in [
+            ("db.example.org/notes", PgSslMode::VerifyFull),
+            ("db.example.org/notes?sslmode=prefer", PgSslMode::VerifyFull),
+            ("db.example.org/notes?sslmode=require", PgSslMode::Require),
+            ("db.example.org/notes?sslmode=verify-ca", PgSslMode::VerifyCa),
+            ("127.0.0.1/notes", PgSslMode::Prefer),
+            ("localhost/notes?sslmode=disable", PgSslMode::Disable),
+            ("localhost/notes?sslmode=verify-full", PgSslMode::VerifyFull),
+            ("[::1]/notes", PgSslMode::Prefer),
+            ("%2Frun%2Fpostgresql/notes", PgSslMode::Disable),
+        ] {
+            let found = mode(rest).unwrap();
+            assert_eq!(format!("{found:?}"), format!("{expect:?}"), "{rest}");
+        }
+        for rest in [
+            "db.example.org/notes?sslmode=disable",
+            "db.example.org/notes?sslmode=allow",
+            "10.0.0.1/notes?sslmode=disable",
+            "localhost/notes?host=db.example.org&sslmode=disable",
+            "localhost.example.org/notes?sslmode=disable",
+        ] {
+            let refused = mode(rest);
+            assert!(matches!(refused, Err(PostgresOpenError::Unencrypted)), "{rest}: {refused:?}");
+        }
+    }
+}
