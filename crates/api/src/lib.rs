@@ -165,6 +165,9 @@ pub struct DaemonFile {
     pub version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
+    /// The database in which history is stored, without its password; `None` if it is a file in the home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<String>,
 }
 
 #[cfg(test)]

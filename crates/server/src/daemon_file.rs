@@ -24,6 +24,7 @@ impl Announcement {
         home: &Home,
         address: SocketAddr,
         socket: Option<PathBuf>,
+        database: Option<&str>,
         storage: &StorageNews,
     ) -> io::Result<Self> {
         let file = DaemonFile {
@@ -31,6 +32,7 @@ impl Announcement {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             socket: socket.as_ref().map(|path| path.display().to_string()),
+            database: database.map(str::to_owned),
         };
         let (path, draft) = (home.daemon_file(), home.daemon_file_draft());
         let text = serde_json::to_vec(&file)?;
@@ -81,7 +83,7 @@ mod tests {
         fs::write(home.daemon_file(), "left behind").unwrap();
         let address = "[::1]:4711".parse().unwrap();
         let announcement =
-            Announcement::write(&home, address, Some(home.socket()), &StorageNews::default())
+            Announcement::write(&home, address, Some(home.socket()), None, &StorageNews::default())
                 .unwrap();
         let text = fs::read(home.daemon_file()).unwrap();
         let file: DaemonFile = serde_json::from_slice(&text).unwrap();

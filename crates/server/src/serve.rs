@@ -80,7 +80,8 @@ pub async fn serve(
     let connections = Connections::new(routes, &settings.daemon, shutdown, tasks);
 
     let socket = unix.is_some().then(|| home.socket());
-    let announce = || Announcement::write(&home, address, socket.clone(), storage);
+    let announce =
+        || Announcement::write(&home, address, socket.clone(), models.database(), storage);
     let mut announcement = match announce() {
         Err(error) if is_disk_fault(&error) => {
             tracing::warn!(

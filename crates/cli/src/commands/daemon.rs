@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use bethink_api::{HealthStatus, Usage};
+use bethink_api::{DaemonFile, HealthStatus, Usage};
 use bethink_client::stop::stop;
 use bethink_client::{Client, ClientError, UsageQuery};
 use bethink_terminal::words::{count, plural, span};
@@ -26,7 +26,8 @@ const PURPOSES: usize = 8;
 
 pub(crate) async fn up(app: &mut CliApp) -> Done {
     let (client, started) = running(app).await?;
-    let told = json!({ "url": client.url(), "started": started });
+    let database = database(app, &client);
+    let told = json!({ "url": client.url(), "started": started, "database": database });
     let next = install::next_step(app);
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.line(client.url())?;
@@ -34,7 +35,21 @@ pub(crate) async fn up(app: &mut CliApp) -> Done {
         true => "started the daemon; `bethink down` stops it",
         false => "the daemon was already running",
     })?;
+    if let Some(database) = database {
+        screen.hint(format!("history is in the {database}"))?;
+    }
     Ok(screen.hint(format!("next: {next}"))?)
+}
+
+/// Returns the database in which the daemon stores history; `None` if it is a file in the home, or the daemon is not the
+/// home's.
+pub(super) fn database(app: &CliApp, client: &Client) -> Option<String> {
+    own_file(app, client)?.database
+}
+
+/// Returns what this home's daemon has written about itself.
+fn own_file(app: &CliApp, client: &Client) -> Option<DaemonFile> {
+    app.places.daemon().filter(|file| file.url.trim_end_matches('/') == client.url())
 }
 
 /// Returns the daemon, and whether this call started it.
@@ -64,7 +79,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
         Err(error) => return Err(error.into()),
     };
     let health = client.health().await?;
-    let file = app.places.daemon().filter(|file| file.url.trim_end_matches('/') == client.url());
+    let file = own_file(app, &client);
     let sessions: u64 = client.projects().await?.projects.iter().map(|p| p.sessions).sum();
     // An older daemon has no ledger.
     let usage = client.usage(&UsageQuery::default()).await.ok();
@@ -75,10 +90,11 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let candidates = candidates.map_or(0, |found| found.candidates.len() as u64);
     let uptime = file.as_ref().and_then(|_| age(&app.places.home.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
+    let database = file.and_then(|file| file.database);
     let told = json!({
         "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
         "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
-        "home": app.places.home.path(), "pause": health.pause, "candidates": candidates, "model": model, "usage": usage,
+        "home": app.places.home.path(), "database": database, "pause": health.pause, "candidates": candidates, "model": model, "usage": usage,
     });
     let next = install::next_step(app);
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
@@ -107,6 +123,9 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
         row("process", format!("{pid}{}", up.unwrap_or_default()).into())?;
     }
     row("home", app.places.home.path().display().to_string().into())?;
+    if let Some(database) = database {
+        row("history", database.into())?;
+    }
     row("sessions", count(sessions).into())?;
     if candidates > 0 {
         let waiting = plural(candidates, "candidate is waiting", "candidates are waiting");

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use bethink_api::{HealthStatus, ModelReadiness, ModelState};
 use bethink_client::proof::ProofError;
 use bethink_client::{Client, ClientError};
+use bethink_config::{Overrides, Settings};
 use bethink_terminal::words::bytes;
 use bethink_terminal::{Screen, StyledText, Tone, hanging};
 
@@ -36,7 +37,10 @@ pub(crate) async fn doctor(app: &mut CliApp) -> Done {
     findings.push(token(&app.places.home.token()));
     findings.push(listens(app));
     findings.extend(moved(app));
-    findings.push(database(app.places.home.path()));
+    findings.push(match database_of(app, &daemon) {
+        Some(database) => ok("database", database),
+        None => database(app.places.home.path()),
+    });
     findings.push(disk(app.places.home.path()));
     if let Ok(client) = &daemon {
         findings.extend(memory::memory(app, client).await);
@@ -282,6 +286,16 @@ fn files(home: &Path) -> Vec<(String, PathBuf, u64)> {
     let mut files: Vec<_> = named.collect();
     files.sort();
     files
+}
+
+/// Returns the database in which history is stored; `None` if it is a file in the home.
+fn database_of(app: &CliApp, daemon: &Result<Client, ClientError>) -> Option<String> {
+    if let Ok(client) = daemon {
+        return super::daemon::database(app, client);
+    }
+    let settings = Settings::load(&|name| std::env::var(name).ok(), &Overrides::default()).ok()?;
+    let has_url = !settings.settings.store.url.is_empty();
+    has_url.then(|| "the one in [store] url; start the daemon to see which".to_owned())
 }
 
 fn database(home: &Path) -> DoctorFinding {
