@@ -25,8 +25,9 @@ pub(crate) fn start(
 }
 
 fn parse(name: &str, filter: &str) -> anyhow::Result<EnvFilter> {
-    // The library `rmcp` logs every request as a connection. The filter can still enable these messages.
-    EnvFilter::try_new(format!("rmcp=warn,{filter}")).map_err(|error| {
+    // The library `rmcp` logs every request as a connection, and `sqlx` what a database server remarks on a statement that
+    // did nothing. The filter can still enable these messages.
+    EnvFilter::try_new(format!("rmcp=warn,sqlx::postgres::notice=warn,{filter}")).map_err(|error| {
         anyhow!("`{name}` is {filter:?}: {error}; allowed are error, warn, info, debug, trace, off")
     })
 }
