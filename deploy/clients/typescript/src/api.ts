@@ -582,7 +582,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the projects that have sessions. */
+        /** List the projects that have sessions, and then those that only have memories. */
         get: operations["project_list"];
         put?: never;
         post?: never;
@@ -3499,7 +3499,7 @@ export interface components {
          * @enum {string}
          */
         ProblemType: "invalid_json" | "invalid_utf8" | "body_cut_off" | "too_deep" | "body_timeout" | "unsupported_media_type" | "unauthorized" | "too_many_failures" | "forbidden_origin" | "misdirected" | "method_not_allowed" | "busy" | "invalid" | "not_found" | "conflict" | "stale" | "key_reused" | "too_large" | "context_overflow" | "not_compactable" | "storage_full" | "read_only" | "storage_failed" | "storage_damaged" | "shutting_down" | "unreachable" | "internal";
-        /** @description A project that has sessions. */
+        /** @description A project that has sessions or memories. */
         Project: {
             /** @description A directory of the project. */
             project_dir: string;
@@ -3509,7 +3509,7 @@ export interface components {
              */
             sessions: number;
         };
-        /** @description The projects that have sessions. */
+        /** @description The projects that have sessions or memories. */
         Projects: {
             projects: components["schemas"]["Project"][];
         };
@@ -5878,7 +5878,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The projects that have sessions. */
+            /** @description The projects that have sessions or memories. */
             200: {
                 headers: {
                     [name: string]: unknown;

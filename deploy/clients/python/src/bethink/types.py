@@ -834,7 +834,7 @@ The kind of problem. These names never change.
 
 
 class Project(TypedDict):
-    """A project that has sessions."""
+    """A project that has sessions or memories."""
 
     project_dir: str
     """A directory of the project."""
@@ -843,7 +843,7 @@ class Project(TypedDict):
 
 
 class Projects(TypedDict):
-    """The projects that have sessions."""
+    """The projects that have sessions or memories."""
 
     projects: list[Project]
 
