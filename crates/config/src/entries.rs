@@ -119,7 +119,7 @@ mod tests {
             assert!(error.contains(expect), "{error}");
         };
         check("", "memory.layuot", "claude", "memory.layout");
-        check("", "colour.on", "true", "daemon.KEY, context.KEY");
+        check("", "colour.on", "true", "daemon.KEY, store.KEY, context.KEY");
         check("", "memory", "true", "memory.layout");
         check("", "memory.layout", "mine", "expected \"bethink\" or \"claude\"");
         check("", "daemon.max_depth", "deep", "a whole number from 8 to 1000");
