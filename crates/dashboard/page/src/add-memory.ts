@@ -54,8 +54,7 @@ export function addMemory(project: string, signal: AbortSignal): void {
     problem,
     h("div", { class: "buttons" }, h("button", { onclick: discard }, "Discard"), save),
   );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  form.addEventListener("submit", () => {
     void add();
   });
   const dialog = modal("Add a memory", form);

@@ -1,6 +1,5 @@
 // The rows of a session: turns and days, what was said, and each tool call with its result. Made from the outline, so
-// that the rows of 100,000 messages are known before the messages are read. What takes long is a generator, so that the
-// browser can draw in between.
+// that the rows of 100,000 messages are known before the messages are read.
 
 import type { OutlineCall, OutlineMessage } from "./api.ts";
 
@@ -31,14 +30,10 @@ export interface Filter {
 
 export const EVERYTHING: Filter = { show: "all", file: "" };
 
-/** Number of messages between two pauses. */
-const STEP = 200;
-
-export function* rowsOf<Mark>(messages: readonly OutlineMessage[], marks: readonly PlacedMark<Mark>[], filter: Filter = EVERYTHING): Generator<void, Row<Mark>[]> {
+export function rowsOf<Mark>(messages: readonly OutlineMessage[], marks: readonly PlacedMark<Mark>[], filter: Filter = EVERYTHING): Row<Mark>[] {
   const results = new Map<string, ResultPlace>();
   const called = new Set<string>();
   for (const { seq, calls, results: some } of messages) {
-    if (seq % STEP === 0) yield;
     for (const { id } of calls ?? []) called.add(id);
     // The first result of a call counts.
     for (const { id, failed } of some ?? []) if (!results.has(id)) results.set(id, { seq, failed: failed ?? false });
@@ -54,7 +49,6 @@ export function* rowsOf<Mark>(messages: readonly OutlineMessage[], marks: readon
     }
   };
   for (const message of messages) {
-    if (message.seq % STEP === 0) yield;
     place(message.seq);
     if (message.kind === "typed") turn++;
     const own = rowsOfMessage<Mark>(message, turn, results, called).filter((row) => matches(row, filter));
@@ -133,14 +127,8 @@ export function localDay(at: string): string {
 
 /** How many rows at the beginning are the same in both. */
 export function sameRows<Mark>(old: readonly Row<Mark>[], now: readonly Row<Mark>[]): number {
+  const what = (row?: Row<Mark>) => (row?.is === "call" ? row.call : row?.is === "said" ? row.message : row?.is === "day" ? row.at : row?.after);
   let same = 0;
-  while (isSame(old[same], now[same])) same++;
+  while (same < old.length && what(old[same]) === what(now[same])) same++;
   return same;
-}
-
-function isSame<Mark>(a: Row<Mark> | undefined, b: Row<Mark> | undefined): boolean {
-  if (a?.is === "day") return b?.is === "day" && a.at === b.at;
-  if (a?.is === "mark") return b?.is === "mark" && a.after === b.after;
-  if (a?.is === "call") return b?.is === "call" && a.call === b.call;
-  return a !== undefined && b?.is === a.is && a.message === b.message;
 }

@@ -10,7 +10,7 @@ export type Props = Readonly<Record<string, string | number | boolean | null | u
 /** Attributes that can run or load something, or that the content security policy forbids. */
 const FORBIDDEN = /^(style|src|srcset|srcdoc|action|formaction|ping|data|xlink:href)$/i;
 
-/** Creates an element. A button does not submit its form unless its type is `submit`. */
+/** Creates an element. A button does not submit its form unless its type is `submit`, and a form does not leave the page. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   props?: Props | null,
@@ -18,6 +18,7 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
   if (tag === "button") element.setAttribute("type", "button");
+  if (tag === "form") element.addEventListener("submit", (event) => event.preventDefault());
   for (const [name, value] of Object.entries(props ?? {})) attribute(element, name, value);
   append(element, children);
   return element;

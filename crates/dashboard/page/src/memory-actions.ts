@@ -145,8 +145,7 @@ function moveDialog(from: Place, text: string, etag: string): void {
     }
   };
   const form = h("form", { class: "editor-form" }, h("label", null, "Name", name), h("label", null, "Remembered for", scope), problem, h("div", { class: "buttons" }, h("button", { onclick: () => dialog.close() }, "Cancel"), h("button", { type: "submit", class: "primary" }, "Move")));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  form.addEventListener("submit", () => {
     void submit();
   });
   const dialog = modal("Rename or move", form);

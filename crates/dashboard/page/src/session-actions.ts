@@ -36,8 +36,7 @@ function edit(session: Session): void {
     failed,
     h("div", { class: "buttons" }, h("button", { onclick: () => dialog.close() }, "Cancel"), save),
   );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  form.addEventListener("submit", () => {
     const body = { title: title.value.trim(), tags: tags.value.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "") };
     save.disabled = true;
     client

@@ -37,8 +37,7 @@ export function trials(session: string, context: Context, done: (made: Compactio
   const status = h("div", { role: "status" });
   const run = h("button", { type: "submit" }, "Try");
   const form = h("form", null, h("label", null, "Level", level), h("label", null, "Size of the summary", size), run);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  form.addEventListener("submit", () => {
     const wanted: Wanted = { level: (level.value || null) as Level | null, tokens: size.value === "" ? null : Number(size.value) };
     void attempt(wanted);
   });

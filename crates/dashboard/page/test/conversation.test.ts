@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { OutlineMessage } from "../src/api.ts";
-import { EVERYTHING, filesOf, rowOf, rowsOf as rowsInSteps, sameRows } from "../src/conversation.ts";
+import { EVERYTHING, filesOf, rowOf, rowsOf, sameRows } from "../src/conversation.ts";
 import { Heights } from "../src/heights.ts";
 import { pieceOf } from "../src/minimap.ts";
 import { saved, spentOf } from "../src/session-cost.ts";
@@ -20,14 +20,7 @@ const MESSAGES: OutlineMessage[] = [
   { seq: 7, kind: "assistant", created_at: at(6, 23), calls: [{ id: "c", tool: "Read", path: "/g/gate.rs" }] },
 ];
 
-const rowsOf = (...of: Parameters<typeof rowsInSteps<string>>) => {
-  for (const steps = rowsInSteps<string>(...of); ; ) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-};
-
-const words = (rows: ReturnType<typeof rowsOf>) =>
+const words = (rows: ReturnType<typeof rowsOf<string>>) =>
   rows.map((row) => (row.is === "day" ? "day" : row.is === "mark" ? row.mark : row.is === "call" ? `${row.call.id}→${row.result?.seq ?? "-"}` : `${row.message.seq}${row.turn > 0 ? `t${row.turn}` : ""}`));
 
 test("calls have their results, and results have no rows of their own", () => {

@@ -212,8 +212,7 @@ function behind(opened: Opened, context: Context, done: Compaction): HTMLElement
     h("form", { class: "filters", role: "search" }, input, h("button", { type: "submit" }, "Search")),
     place,
   );
-  box.querySelector("form")?.addEventListener("submit", (event) => {
-    event.preventDefault();
+  box.querySelector("form")?.addEventListener("submit", () => {
     void show();
   });
   box.addEventListener("toggle", () => {

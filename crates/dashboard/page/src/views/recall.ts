@@ -41,8 +41,7 @@ class RecallView {
     this.#project = chosen.value;
     this.#words = h("input", { type: "search", placeholder: "A question or a task", "aria-label": "Question or task", value: context.route.query.get("q"), class: "grow" });
     const form = h("form", { class: "filters wide", role: "search" }, this.#words, chosen.node, h("button", { type: "submit", class: "primary" }, "Recall"));
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
+    form.addEventListener("submit", () => {
       void this.ask();
     });
     this.node = h("div", null, heading("Recall"), form, this.#trial, this.#place);

@@ -27,8 +27,7 @@ export function showSignIn(root: HTMLElement, signIn: ((token: string) => void) 
 function comeBack(signIn: (token: string) => void, refused: boolean): Child {
   const field = h("input", { type: "text", required: true, spellcheck: "false", autocomplete: "off" });
   const form = h("form", { class: "fields" }, h("label", null, "Login link", field), h("div", { class: "buttons start" }, h("button", { type: "submit", class: "primary" }, "Sign in")));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  form.addEventListener("submit", () => {
     const link = field.value.trim();
     signIn(launchToken(link.slice(Math.max(0, link.indexOf("#")))) ?? link);
   });

@@ -18,7 +18,6 @@ import { link, replace } from "../route.ts";
 import { type Shown, callRow, dayRow, saidRow } from "../row-view.ts";
 import { hitList } from "../search-box.ts";
 import { openSession } from "../session-head.ts";
-import { inSteps, pause } from "../steps.ts";
 import { childrenAt } from "../subagents.ts";
 import { type Mark, Track } from "../track.ts";
 import { type Context, aside, empty, later } from "../view.ts";
@@ -36,6 +35,9 @@ export async function timeline(main: HTMLElement, context: Context): Promise<voi
   opened.onReport((report) => view.report(report));
 }
 
+/** Lets the browser draw and handle input. */
+const pause = () => new Promise((done) => setTimeout(done));
+
 class Timeline {
   readonly node = h("div", { class: "timeline" });
   readonly #id: string;
@@ -43,7 +45,7 @@ class Timeline {
   readonly #context: Context;
   readonly #list: Flow;
   readonly #pages: Pages<HistoryMessage>;
-  readonly #map = new MiniMap((seq) => void this.#go(seq));
+  readonly #map = new MiniMap((seq) => this.#go(seq));
   readonly #bar: FilterBar;
   readonly #sum = h("p", { class: "faint sum", role: "status" });
   readonly #opened = new Set<string>();
@@ -53,9 +55,6 @@ class Timeline {
   #children = new Map<string, Session[]>();
   #cleared = new Set<string>();
   #filter: Filter = EVERYTHING;
-  /** The filter of the rows that are shown. */
-  #shownFilter: Filter = EVERYTHING;
-  #arranged: Promise<void> = Promise.resolve();
 
   constructor(id: string, project: string, context: Context) {
     this.#id = id;
@@ -63,7 +62,7 @@ class Timeline {
     this.#context = context;
     this.#bar = new FilterBar((filter) => {
       this.#filter = filter;
-      void this.#arrange();
+      this.#arrange(true);
     });
     this.#list = new Flow(
       {
@@ -80,7 +79,7 @@ class Timeline {
   }
 
   async open(): Promise<void> {
-    const search = hitList(this.#id, this.#context, (seq) => void this.#open(seq));
+    const search = hitList(this.#id, this.#context, (seq) => this.#open(seq));
     const end = (name: string, row: () => number) => h("button", { onclick: () => this.#list.show(row()) }, name);
     const ends = h("div", { class: "ends" }, search, this.#bar.node);
     this.node.append(ends, this.#sum, h("div", { class: "map-bar" }, this.#map.node), this.#list.node);
@@ -90,7 +89,7 @@ class Timeline {
     // The number of rows is known now.
     ends.append(end("First", () => 0), end("Newest", () => this.#list.count - 1));
     const wanted = Number(this.#context.route.query.get("seq") ?? 0);
-    if (wanted > 0) await this.#go(wanted);
+    if (wanted > 0) this.#go(wanted);
   }
 
   /** Marks the messages of which prompts show only a part, or nothing. */
@@ -116,7 +115,8 @@ class Timeline {
     this.#children = childrenAt(this.#messages, sessions);
     await pause();
     this.#bar.files(this.#messages);
-    await this.#arrange();
+    await pause();
+    if (!this.#context.signal.aborted) this.#arrange(false);
   }
 
   /** Adds what was read of the outline. The beginning of a long session is shown before the rest is known. */
@@ -124,24 +124,16 @@ class Timeline {
     const isFirst = this.#messages.length === 0;
     // Another update may have read some of them.
     for (const message of page) if (message.seq > (this.#messages.at(-1)?.seq ?? 0)) this.#messages.push(message);
-    if (isFirst && this.#messages.length > 0) void this.#arrange();
+    if (isFirst && this.#messages.length > 0) this.#arrange(false);
   }
 
-  /** Makes the rows, after those that are being made. */
-  #arrange(): Promise<void> {
-    return (this.#arranged = this.#arranged.then(() => this.#makeRows()));
-  }
-
-  async #makeRows(): Promise<void> {
+  /** Makes the rows. `anew` after the filter was changed. */
+  #arrange(anew: boolean): void {
     const [old, filter] = [this.#rows, this.#filter];
-    const rows = await inSteps(rowsOf([...this.#messages], this.#track.placed, filter));
-    const same = filter === this.#shownFilter ? sameRows(old, rows) : 0;
-    await pause();
-    if (this.#context.signal.aborted) return;
-    [this.#rows, this.#shownFilter] = [rows, filter];
+    const rows = (this.#rows = rowsOf(this.#messages, this.#track.placed, filter));
+    const same = anew ? 0 : sameRows(old, rows);
     this.#list.reset(rows.length, same);
     if (same > 0) this.#list.refresh();
-    await pause();
     this.#map.show(this.#messages, this.#track.placed.filter(({ mark }) => mark.is !== "decided").map(({ after, mark }) => ({ after, name: markWords(mark) })));
     const said = rows.filter((row) => row.is === "said" || row.is === "call").length;
     const all = this.#track.words();
@@ -217,16 +209,15 @@ class Timeline {
     return this.#pages.at(seq - 1) ?? (await client.get("/v1/sessions/{id}/messages", { path: { id: this.#id }, query, signal: this.#context.signal })).messages[0];
   }
 
-  async #go(seq: number): Promise<void> {
+  #go(seq: number): void {
     // A filter may hide the message.
     if (this.#filter !== EVERYTHING && !this.#rows.some((row) => seqOf(row) === seq)) this.#bar.clear();
-    await this.#arranged;
     this.#list.show(rowOf(this.#rows, seq));
   }
 
   /** Goes to a message whose words were searched for, which may be folded. */
-  async #open(seq: number): Promise<void> {
-    await this.#go(seq);
+  #open(seq: number): void {
+    this.#go(seq);
     const at = rowOf(this.#rows, seq);
     const row = this.#rows[at];
     if (row?.is === "said") this.#opened.add(`aside ${seq}`).add(`said ${seq}`);

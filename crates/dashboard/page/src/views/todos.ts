@@ -68,8 +68,7 @@ function adding(key: string, put: Change): HTMLElement {
   field.value = draftOf(key)?.text ?? "";
   field.addEventListener("input", () => keepDraft(key, { text: field.value, base: "", etag: "" }));
   const form = h("form", { class: "filters" }, field, h("button", { type: "submit" }, "Add"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  form.addEventListener("submit", () => {
     const content = field.value.trim();
     if (content === "") return;
     void put((all) => [...all, { content, status: "pending" } as Todo]).then((stored) => {
