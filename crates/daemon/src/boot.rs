@@ -1,6 +1,5 @@
 //! Starts the daemon.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use bethink_config::Settings;
@@ -10,45 +9,17 @@ use bethink_model::Model;
 use bethink_models::ModelService;
 use bethink_notes::NotesService;
 use bethink_search::SearchService;
-use bethink_service::{Clock, ServiceContext, ServiceError, SystemClock};
+use bethink_service::{Clock, ServiceContext, SystemClock};
 use bethink_sessions::SessionService;
 use bethink_store::{OpenReport, StoreError};
-use bethink_store_postgres::PostgresOpenError;
-use bethink_store_sqlite::OpenError;
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
+use crate::boot_error::BootError;
 use crate::check::DailyCheck;
 use crate::home::lock_home;
-use crate::open::{OpenStore, PasswordError, open_store};
+use crate::open::{OpenStore, open_store};
 use crate::{Daemon, Inner, Services, connect};
-
-/// The reason why the daemon could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum BootError {
-    #[error("could not use {home} as bethink's home directory")]
-    Home { home: PathBuf, source: std::io::Error },
-    #[error(
-        "another daemon is using {home} ({holder}); stop it, or set BETHINK_HOME to another directory"
-    )]
-    Owned { home: PathBuf, holder: String },
-    #[error("could not open the database in {home}")]
-    Store { home: PathBuf, source: OpenError },
-    #[error("could not use the URL in [store]: {0}")]
-    Url(PostgresOpenError),
-    #[error("could not read the password of the database: {0}")]
-    Password(#[from] PasswordError),
-    #[error("could not open the {database}")]
-    Database { database: String, source: PostgresOpenError },
-    #[error("could not read the jobs of the previous daemon")]
-    Work(#[from] StoreError),
-    #[error("could not read whether recording is paused: {0}")]
-    Recording(ServiceError),
-    #[error("could not read where agents keep their transcripts: {0}")]
-    Transcripts(ServiceError),
-    #[error("could not enqueue unfinished indexing: {0}")]
-    Index(ServiceError),
-}
 
 impl Daemon {
     /// Locks the home, opens the store and starts the services.
@@ -138,22 +109,5 @@ impl Daemon {
         self.transfer.follow_places().await.map_err(BootError::Transcripts)?;
         self.cx.spawn(self.runner.clone().work());
         Ok(())
-    }
-}
-
-impl BootError {
-    fn is_of_the_disk(&self) -> bool {
-        match self {
-            Self::Work(error) => error.is_of_the_disk(),
-            Self::Index(error) | Self::Recording(error) | Self::Transcripts(error) => {
-                error.kind.is_of_the_disk()
-            }
-            Self::Home { .. }
-            | Self::Owned { .. }
-            | Self::Store { .. }
-            | Self::Url(_)
-            | Self::Password(_)
-            | Self::Database { .. } => false,
-        }
     }
 }

@@ -10,7 +10,7 @@ use bethink_config::Home;
 use bethink_service::is_disk_fault;
 use rustix::fs::OFlags;
 
-use crate::boot::BootError;
+use crate::boot_error::BootError;
 
 /// Number of attempts to take the lock, and the pause between them. A client that tests whether a daemon holds the lock
 /// holds it for a few microseconds itself.

@@ -3,9 +3,10 @@
 //! Requests do not pass through it: the server calls the services through their handles. Nothing here deals with routes,
 //! headers or status codes.
 //!
-//! Reading order: [`boot`] → [`open`] → [`connect`] → [`storage`].
+//! Reading order: [`boot_error`] → [`boot`] → [`open`] → [`connect`] → [`storage`].
 
 mod boot;
+mod boot_error;
 mod check;
 mod connect;
 mod home;
@@ -28,8 +29,7 @@ use bethink_store::StoreError;
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
-pub use boot::BootError;
-pub use open::PasswordError;
+pub use boot_error::{BootError, PasswordError};
 
 use crate::check::DailyCheck;
 

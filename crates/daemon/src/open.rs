@@ -1,31 +1,20 @@
 //! Opens the store that the settings name: the SQLite file in the home, or a PostgreSQL database.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bethink_config::{Settings, StoreSettings};
-use bethink_secret_command::{MAX_SECRET, SecretCommandError};
+use bethink_secret_command::MAX_SECRET;
 use bethink_store::{OpenReport, Store};
 use bethink_store_postgres::{PostgresAddress, PostgresOptions, PostgresStore};
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::UnixMicros;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::boot::BootError;
-
-/// Why the database's password could not be read. Contains no part of it.
-#[derive(Debug, thiserror::Error)]
-pub enum PasswordError {
-    #[error("[store] password_command printed no password: {0}")]
-    Command(#[from] SecretCommandError),
-    #[error("could not read the file {path} of [store] password_file: {source}")]
-    File { path: PathBuf, source: io::Error },
-    #[error("{from} contains no password")]
-    Empty { from: &'static str },
-}
+use crate::boot_error::{BootError, PasswordError};
 
 #[derive(Debug)]
 pub(crate) struct OpenStore {

@@ -2,8 +2,6 @@
 
 use bethink_store::StoreError;
 
-use crate::hold::taken_by;
-
 /// Raised by the function `check_fence` of the schema.
 const FENCED: &str = "BT001";
 
@@ -38,6 +36,11 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 /// Returns whether the whole transaction failed, so that retrying its requests separately does not help.
 pub(crate) fn fails_all(error: &StoreError) -> bool {
     !matches!(error, StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Failed(_))
+}
+
+/// The error of a daemon that has lost the database to another one.
+pub(crate) fn taken_by(holder: &str) -> StoreError {
+    StoreError::InUse(format!("{holder} has taken it; restart this daemon"))
 }
 
 /// Classifies an error by its code (https://www.postgresql.org/docs/current/errcodes-appendix.html).

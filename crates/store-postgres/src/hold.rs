@@ -15,8 +15,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::address::PostgresAddress;
 use crate::connect::lasting;
-use crate::error::from_sqlx;
-use crate::health::StoreFindings;
+use crate::error::{from_sqlx, taken_by};
+use crate::findings::StoreFindings;
 use crate::locks::{self, Lock};
 use crate::options::{CONNECT, TAKE_PAUSE, TAKE_TRIES};
 use crate::sql::sql;
@@ -152,9 +152,4 @@ impl LockConnection {
         // The server ends the lock with the connection.
         drop(timeout(CONNECT, self.pool.close()).await);
     }
-}
-
-/// The error of a daemon that has lost the database to another one.
-pub(crate) fn taken_by(holder: &str) -> StoreError {
-    StoreError::InUse(format!("{holder} has taken it; restart this daemon"))
 }

@@ -32,6 +32,7 @@ mod connect;
 mod connections;
 mod decisions;
 mod error;
+mod findings;
 mod gateway;
 mod health;
 mod hold;

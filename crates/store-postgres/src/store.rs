@@ -12,7 +12,7 @@ use sqlx::PgConnection;
 use tokio::sync::Mutex;
 
 use crate::connections::ConnectionQueue;
-use crate::health::StoreFindings;
+use crate::findings::StoreFindings;
 use crate::hold::DatabaseHold;
 use crate::options::PostgresOptions;
 use crate::record::Record;
