@@ -28,14 +28,15 @@ BEGIN
 END
 $$;
 
--- Takes the database for a daemon, after the transactions of an earlier one have ended. Returns the daemon's number.
+-- Takes the database for a daemon, after the transactions of an earlier one have ended. Returns the daemon's number. It
+-- grows by a random amount: after a failover to a server that lacks the newest commits, no two daemons have the same one.
 CREATE FUNCTION take_fence(lock_key BIGINT, name TEXT) RETURNS BIGINT LANGUAGE plpgsql AS $$
 DECLARE
     taken BIGINT;
 BEGIN
     PERFORM pg_advisory_xact_lock(lock_key);
     UPDATE database_state
-    SET fence  = fence + 1,
+    SET fence  = fence + 1 + floor(random() * 4294967296)::BIGINT,
         holder = name
     RETURNING fence INTO taken;
     RETURN taken;

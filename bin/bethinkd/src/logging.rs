@@ -26,8 +26,11 @@ pub(crate) fn start(
 
 fn parse(name: &str, filter: &str) -> anyhow::Result<EnvFilter> {
     // The library `rmcp` logs every request as a connection, and `sqlx` what a database server remarks on a statement that
-    // did nothing. The filter can still enable these messages.
-    EnvFilter::try_new(format!("rmcp=warn,sqlx::postgres::notice=warn,{filter}")).map_err(|error| {
+    // did nothing. The filter can still enable these messages, but not those with lines of `~/.pgpass`.
+    let filters = format!(
+        "rmcp=warn,sqlx::postgres::notice=warn,{filter},sqlx_postgres::options::pgpass=off"
+    );
+    EnvFilter::try_new(filters).map_err(|error| {
         anyhow!("`{name}` is {filter:?}: {error}; allowed are error, warn, info, debug, trace, off")
     })
 }

@@ -1,7 +1,7 @@
 //! Opens the store that the settings name: the SQLite file in the home, or a PostgreSQL database.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,6 +77,10 @@ async fn password(settings: &StoreSettings) -> Result<Option<SecretString>, Pass
 
 fn read_password(path: &Path) -> Result<SecretString, PasswordError> {
     let failed = |source| PasswordError::File { path: path.to_owned(), source };
+    // Opening a pipe would wait for whoever writes to it.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(failed(io::ErrorKind::InvalidInput.into()));
+    }
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.permissions().mode() & 0o077 != 0 {
         tracing::warn!(

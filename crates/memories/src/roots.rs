@@ -1,15 +1,14 @@
 //! The directories of projects that have memories. A project's key does not contain its directory, so the directory is
 //! written next to the project's memory.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bethink_config::Home;
 use bethink_service::{Result, ServiceError, blocking};
 
-use crate::place::{key_of, root_of};
+use crate::place::key_of;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -17,15 +16,14 @@ use crate::service::MemoryService;
 const FILE: &str = "project";
 
 impl MemoryService {
-    /// Lists the directories of projects that have memories, except those that contain a directory in `known`.
+    /// Lists the directories of projects that have memories, except those that contain a directory in `known`. Looks only
+    /// at paths: a known directory may be on a disk that does not answer.
     pub async fn projects_except(&self, known: Vec<String>) -> Result<Vec<String>> {
         let memory = Home::new(&self.cx.settings().home).memory();
         blocking(move || {
-            let known: BTreeSet<PathBuf> =
-                known.iter().map(|dir| root_of(Path::new(dir))).collect();
+            let is_known = |root: &String| known.iter().any(|dir| Path::new(dir).starts_with(root));
             let roots = noted(&memory).unwrap_or_default().into_iter();
-            let others = roots.filter(|root| !known.contains(Path::new(root)));
-            Ok(others.collect())
+            Ok(roots.filter(|root| !is_known(root)).collect())
         })
         .await
     }
@@ -48,14 +46,16 @@ fn note(dir: &Path, root: &Path) -> io::Result<()> {
         return Ok(());
     }
     fs::create_dir_all(dir)?;
-    fs::write(file, root.as_os_str().as_encoded_bytes())
+    // Renamed, so that a note is never cut off.
+    let new = dir.join(format!("{FILE}.new"));
+    fs::write(&new, root.as_os_str().as_encoded_bytes())?;
+    fs::rename(new, file)
 }
 
 /// Reads the directories of all projects. A file whose content does not belong to its key is skipped.
 fn noted(memory: &Path) -> io::Result<Vec<String>> {
     let mut roots = Vec::new();
-    for entry in fs::read_dir(memory)? {
-        let entry = entry?;
+    for entry in fs::read_dir(memory)?.flatten() {
         let Ok(root) = fs::read_to_string(entry.path().join(FILE)) else { continue };
         if key_of(Path::new(&root)).as_str() == entry.file_name() {
             roots.push(root);

@@ -19,6 +19,10 @@ use crate::options::CONNECT;
 const SETTINGS: &str = "
     SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    SELECT set_config(name, '0', FALSE)
+    FROM pg_settings
+    WHERE name = 'idle_session_timeout';
+
     SELECT set_config('synchronous_commit', 'on', FALSE)
     WHERE current_setting('synchronous_commit') = 'off';
 

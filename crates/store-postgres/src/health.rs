@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use bethink_store::{HealthStore, OpenReport, StoreError, StoreFuture};
+use bethink_store::{HealthStore, OpenReport, StoreError, StoreFuture, StoreResult};
 
 use crate::sql::sql;
 use crate::store::PostgresStore;
@@ -23,10 +23,10 @@ impl HealthStore for PostgresStore {
 
     fn probe(&self) -> StoreFuture<'_, Option<OpenReport>> {
         Box::pin(async {
-            if let Some(hold) = &self.hold {
-                self.findings.of_write(hold.renew().await)?;
-            }
+            self.renew_hold().await?;
             self.run(sql(PROBE)).await?;
+            // The lock may have been lost meanwhile.
+            self.renew_hold().await?;
             self.findings.set_fault(None);
             Ok(None)
         })
@@ -38,5 +38,14 @@ impl HealthStore for PostgresStore {
 
     fn damage(&self) -> Option<&str> {
         self.findings.damage.get().map(String::as_str)
+    }
+}
+
+impl PostgresStore {
+    async fn renew_hold(&self) -> StoreResult<()> {
+        match &self.hold {
+            Some(hold) => self.findings.of_write(hold.renew().await),
+            None => Ok(()),
+        }
     }
 }

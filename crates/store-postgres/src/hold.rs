@@ -18,7 +18,7 @@ use crate::connect::lasting;
 use crate::error::{from_sqlx, taken_by};
 use crate::findings::StoreFindings;
 use crate::locks::{self, Lock};
-use crate::options::{CONNECT, TAKE_PAUSE, TAKE_TRIES};
+use crate::options::{CONNECT, PING_PAUSE, TAKE_PAUSE, TAKE_TRIES};
 use crate::sql::sql;
 
 const SCHEMA: &str = "SELECT current_schema()::TEXT";
@@ -28,6 +28,11 @@ const TAKE: &str = "SELECT take_fence($1, $2)";
 const HOLDER: &str = "
     SELECT holder
     FROM database_state";
+
+/// The holder's name where its table does not exist yet.
+const UNKNOWN: &str = "a process that is creating the tables";
+
+const PING: &str = "SELECT 1";
 
 const FENCE: &str = "
     SELECT fence
@@ -50,19 +55,12 @@ struct HoldState {
 }
 
 impl DatabaseHold {
-    /// Takes the database for the daemon with this name. Returns `InUse` if another daemon holds it.
-    pub(crate) async fn take(address: &PostgresAddress, name: &str) -> StoreResult<Self> {
-        let mut lock = LockConnection::open(address).await?;
-        let schema: String = sql(SCHEMA).value(&mut lock.listener).await?;
-        for tries in 1.. {
-            if lock.try_lock(&schema).await? {
-                break;
-            }
-            if tries == TAKE_TRIES {
-                return Err(StoreError::InUse(lock.holder().await?));
-            }
-            sleep(TAKE_PAUSE).await;
-        }
+    /// Takes the database for the daemon with this name, after its tables were created or updated.
+    pub(crate) async fn take(
+        address: &PostgresAddress,
+        name: &str,
+        DatabaseClaim { mut lock, schema }: DatabaseClaim,
+    ) -> StoreResult<Self> {
         let take = sql(TAKE).bind(Lock::Fence(&schema).key()).bind(name.to_owned());
         let fence = take.value(&mut lock.listener).await?;
         let (findings, released) = (StoreFindings::default(), Arc::default());
@@ -91,6 +89,10 @@ impl DatabaseHold {
         let mut lock = LockConnection::open(address).await?;
         let is_free = lock.try_lock(schema).await?;
         let current: i64 = sql(FENCE).value(&mut lock.listener).await?;
+        if !is_free && current == *fence {
+            let why = "the server has not yet ended this daemon's earlier connection";
+            return Err(StoreError::Server(why.to_owned()));
+        }
         if !is_free || current != *fence {
             return Err(taken_by(&lock.holder().await?));
         }
@@ -114,9 +116,34 @@ async fn keep(mut lock: LockConnection, findings: StoreFindings, released: Arc<N
             let why = "the connection that holds the database for this daemon was lost";
             findings.set_fault(Some(StoreError::Server(why.to_owned())));
         }
-        () = released.notified() => {}
+        () = released.notified() => lock.close().await,
     }
-    lock.close().await;
+}
+
+/// The lock of a daemon that does not have its number yet: the table of the number may not exist.
+#[derive(Debug)]
+pub(crate) struct DatabaseClaim {
+    lock: LockConnection,
+    schema: String,
+}
+
+impl DatabaseClaim {
+    /// Takes the lock. Returns `InUse` if another daemon has it.
+    pub(crate) async fn new(address: &PostgresAddress) -> StoreResult<Self> {
+        let mut lock = LockConnection::open(address).await?;
+        let schema: String = sql(SCHEMA).value(&mut lock.listener).await?;
+        for tries in 1.. {
+            if lock.try_lock(&schema).await? {
+                break;
+            }
+            if tries == TAKE_TRIES {
+                let holder = lock.holder().await;
+                return Err(StoreError::InUse(holder.unwrap_or_else(|_| UNKNOWN.to_owned())));
+            }
+            sleep(TAKE_PAUSE).await;
+        }
+        Ok(Self { lock, schema })
+    }
 }
 
 /// A connection that holds the lock, and reports its own end. Its pool has no other connection.
@@ -142,9 +169,20 @@ impl LockConnection {
         sql(HOLDER).value(&mut self.listener).await
     }
 
-    /// Waits until the connection has ended. The server sends nothing before that.
+    /// Waits until the connection has ended. The server sends nothing before that, and if it is gone without a word, only
+    /// sending something shows it.
     async fn lost(&mut self) {
-        while let Ok(Some(_)) = self.listener.try_recv().await {}
+        loop {
+            match timeout(PING_PAUSE, self.listener.try_recv()).await {
+                Ok(Ok(Some(_))) => {}
+                Ok(_) => return,
+                Err(_) => {
+                    if sql(PING).run(&mut self.listener).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
     }
 
     async fn close(self) {

@@ -4,7 +4,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::time::timeout;
 
 use crate::connect::connect;
-use crate::hold::DatabaseHold;
+use crate::hold::{DatabaseClaim, DatabaseHold};
 use crate::opened::{PostgresOpenError, PostgresOpenReport};
 use crate::options::{PREPARE, PostgresOptions};
 use crate::schema;
@@ -24,6 +24,11 @@ impl PostgresStore {
         options: &PostgresOptions,
     ) -> Result<(Self, PostgresOpenReport), PostgresOpenError> {
         let mut db = connect(&options.address).await?;
+        // Before anything is changed, because another daemon may be using the database.
+        let claim = match &options.holder {
+            Some(name) => Some((name, DatabaseClaim::new(&options.address).await?)),
+            None => None,
+        };
         let prepared = timeout(PREPARE, prepare(&mut db)).await;
         let report = prepared.map_err(|_| {
             PostgresOpenError::Migrate("the server did not answer in time".to_owned())
@@ -35,8 +40,8 @@ impl PostgresStore {
                 "the database server may lose data in a power failure: set fsync and full_page_writes to on"
             );
         }
-        let hold = match &options.holder {
-            Some(name) => Some(DatabaseHold::take(&options.address, name).await?),
+        let hold = match claim {
+            Some((name, claim)) => Some(DatabaseHold::take(&options.address, name, claim).await?),
             None => None,
         };
         Ok((Self::start(options, hold), report))

@@ -40,6 +40,9 @@ pub(crate) const PREPARE: Duration = Duration::from_secs(600);
 pub(crate) const TAKE_TRIES: usize = 20;
 pub(crate) const TAKE_PAUSE: Duration = Duration::from_millis(100);
 
+/// How often the connection that holds the database is tested.
+pub(crate) const PING_PAUSE: Duration = Duration::from_secs(20);
+
 /// Maximum number of queued appends. When the queue is full, callers wait.
 pub(crate) const QUEUE: usize = 1024;
 /// Maximum number of requests in one commit, so that no request waits long for the commit.

@@ -53,7 +53,7 @@ export function listen(actions: KeyActions): void {
 /** Listens for keys of a view, except while a person types. `find` returns what a key does. */
 export function onKey(signal: AbortSignal, find: (key: string) => (() => void) | undefined): void {
   const listener = (event: KeyboardEvent) => {
-    const act = isModified(event) || isTyping(event.target) || isDialogOpen() ? undefined : find(event.key);
+    const act = event.repeat || isModified(event) || isTyping(event.target) || isDialogOpen() ? undefined : find(event.key);
     if (act) event.preventDefault();
     act?.();
   };
