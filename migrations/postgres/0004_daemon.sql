@@ -1,7 +1,7 @@
 -- The daemon that writes to the database, and when the rows were last checked.
 --
 -- A daemon holds an advisory lock as long as it runs. The lock alone is not enough: a daemon that was cut off from the
--- server loses it without noticing. So each daemon that takes the lock increases `fence`, and each transaction that writes
+-- server may lose it before it notices. So each daemon that takes the lock increases `fence`, and each transaction that writes
 -- checks that the number is still its own.
 CREATE TABLE database_state (
     only_row   BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (only_row),
