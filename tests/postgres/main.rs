@@ -91,7 +91,8 @@ fn a_second_daemon_is_refused_until_the_first_one_stops() {
     let session = first.session(200_000);
     first.append(&session, &[say::user("from the first daemon")]);
     let refused = exit(world.home(&database)).stderr;
-    let holder = format!("another daemon uses the database (process {} on", first.pid().unwrap());
+    let holder =
+        format!("another daemon is using the database (process {} on", first.pid().unwrap());
     assert!(refused.contains(&holder) && refused.contains(&database), "{refused}");
     assert!(refused.contains("stop it, or give each daemon"), "{refused}");
     first.is_well();
@@ -231,7 +232,7 @@ fn a_database_that_cannot_be_used_is_named_with_what_to_do() {
             "postgres://ann:hunter2@db.invalid/notes?sslmode=disable".to_owned(),
             "set it to verify-full",
         ),
-        ("postgres://ann:hunter2@127.0.0.1:1/notes".to_owned(), "check that it is running"),
+        ("postgres://ann:hunter2@127.0.0.1:1/notes".to_owned(), "check that the server is running"),
         (url("bethink", "missing"), "database \"missing\" does not exist"),
         (url("bethink", &foreign), "use an empty database"),
         (url("bethink", &newer), "use the newer version, or another database"),

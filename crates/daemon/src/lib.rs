@@ -85,6 +85,9 @@ impl Daemon {
             let storage = self.storage_of(&fault);
             match fault {
                 StoreError::InUse(_) => format!("could not write to {storage}: {fault}"),
+                StoreError::Server(_) => format!(
+                    "could not use {storage}: {fault}; its history can be read and written again when this is fixed"
+                ),
                 _ => format!(
                     "could not write to {storage}: {fault}; reads still work, and writes will work again when this is \
                      fixed"

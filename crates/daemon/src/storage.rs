@@ -40,7 +40,7 @@ impl Daemon {
             while let Err(fault) = self.probe_storage().await {
                 if !is_told {
                     let storage = self.storage_of(&fault);
-                    tracing::error!(%fault, "could not write to {storage}; only reads are served until this is fixed");
+                    tracing::error!(%fault, "could not write to {storage}; until this is fixed, only what can be read is served");
                     is_told = true;
                 }
                 tokio::time::sleep(PROBE_EVERY).await;

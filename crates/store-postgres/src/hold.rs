@@ -30,7 +30,7 @@ const HOLDER: &str = "
     FROM database_state";
 
 /// The holder's name where its table does not exist yet.
-const UNKNOWN: &str = "a process that is creating the tables";
+const UNKNOWN: &str = "an unknown process";
 
 const PING: &str = "SELECT 1";
 

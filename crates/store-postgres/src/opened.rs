@@ -20,7 +20,7 @@ impl From<PostgresOpenReport> for OpenReport {
     }
 }
 
-/// Why a store could not be opened. The database was not changed, unless a migration failed.
+/// Why a store could not be opened. Migrations may already have been applied.
 #[derive(Debug, thiserror::Error)]
 pub enum PostgresOpenError {
     #[error("the URL is not valid; use the form postgres://USER@HOST:PORT/DATABASE")]
@@ -53,13 +53,13 @@ pub enum PostgresOpenError {
     )]
     ReadOnly(String),
     #[error(
-        "another daemon uses the database ({0}); stop it, or give each daemon a database or schema of its own"
+        "another daemon is using the database ({0}); stop it, or give each daemon a database or schema of its own"
     )]
     InUse(String),
     #[error("the server's disk is full")]
     Full,
     #[error(
-        "could not connect to the server: {0}; check that it is running, and the URL and the password"
+        "could not use the database server: {0}; check that the server is running, and that the URL and the password are correct"
     )]
     Unreachable(String),
     #[error("could not migrate the database: {0}")]

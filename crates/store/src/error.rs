@@ -22,7 +22,7 @@ pub enum StoreError {
     #[error("could not use the database server: {0}")]
     Server(String),
     /// Another daemon writes to the database; nothing was written.
-    #[error("another daemon uses the database: {0}")]
+    #[error("another daemon is using the database: {0}")]
     InUse(String),
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]

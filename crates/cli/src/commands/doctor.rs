@@ -295,7 +295,9 @@ fn database_of(app: &CliApp, daemon: &Result<Client, ClientError>) -> Option<Str
     }
     let settings = Settings::load(&|name| std::env::var(name).ok(), &Overrides::default()).ok()?;
     let has_url = !settings.settings.store.url.is_empty();
-    has_url.then(|| "the one in [store] url; start the daemon to see which".to_owned())
+    has_url.then(|| {
+        "PostgreSQL, set in [store] url (not checked: the daemon is not running)".to_owned()
+    })
 }
 
 fn database(home: &Path) -> DoctorFinding {
