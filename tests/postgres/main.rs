@@ -3,6 +3,9 @@
 // A test that can't go on stops.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod hand_over;
+mod several;
+
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -81,26 +84,6 @@ fn history_is_in_the_database_and_survives_a_kill() {
     assert!(daemon.terminate().success());
     daemon.start();
     assert_eq!(stored(&daemon, &session), 20);
-}
-
-#[test]
-fn a_second_daemon_is_refused_until_the_first_one_stops() {
-    let world = World::shared();
-    let database = world.database();
-    let mut first = world.home(&database).start();
-    let session = first.session(200_000);
-    first.append(&session, &[say::user("from the first daemon")]);
-    let refused = exit(world.home(&database)).stderr;
-    let holder =
-        format!("another daemon is using the database (process {} on", first.pid().unwrap());
-    assert!(refused.contains(&holder) && refused.contains(&database), "{refused}");
-    assert!(refused.contains("stop it, or give each daemon"), "{refused}");
-    first.is_well();
-    assert!(first.terminate().success());
-    let second = world.home(&database).start();
-    assert_eq!(stored(&second, &session), 1);
-    second.append(&session, &[say::user("from the second daemon")]);
-    assert_eq!(stored(&second, &session), 2);
 }
 
 #[test]

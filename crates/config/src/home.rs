@@ -59,6 +59,11 @@ impl Home {
         self.0.join("lock")
     }
 
+    /// Returns the file with the id by which a PostgreSQL database knows this home.
+    pub fn database_id(&self) -> PathBuf {
+        self.0.join("database-id")
+    }
+
     /// Returns the file with the port of this home, for a daemon whose settings name no port.
     pub fn port(&self) -> PathBuf {
         self.0.join("port")

@@ -88,6 +88,7 @@ impl Daemon {
             Err(error) if error.is_of_the_disk() => true,
             Err(error) => return Err(error),
         };
+        self.meet_peers();
         self.cx.spawn(self.clone().watch_storage(behind));
         self.hooks.drain_spool();
         Ok(())

@@ -54,11 +54,13 @@ pub(crate) fn sessions(
     ];
     let (search, memories, notes) = (search.clone(), memories.clone(), notes.clone());
     let listeners: Vec<Listener> = vec![
-        Box::new(move |event| {
-            if let SessionEvent::Appended { handle, new, .. } = event {
+        Box::new(move |event| match event {
+            SessionEvent::Appended { handle, new, .. } => {
                 new.iter().for_each(|message| search.appended(handle.id, message.seq));
                 check.run_if_due();
             }
+            SessionEvent::GivenUp { session } => search.given_up(*session),
+            _ => {}
         }),
         Box::new(move |event| memories.observe(event)),
         Box::new(move |event| notes.observe(event)),

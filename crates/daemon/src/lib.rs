@@ -3,14 +3,16 @@
 //! Requests do not pass through it: the server calls the services through their handles. Nothing here deals with routes,
 //! headers or status codes.
 //!
-//! Reading order: [`boot_error`] → [`boot`] → [`open`] → [`connect`] → [`storage`].
+//! Reading order: [`boot_error`] → [`boot`] → [`open`] → [`connect`] → [`storage`] → [`peers`].
 
 mod boot;
 mod boot_error;
 mod check;
 mod connect;
 mod home;
+mod home_id;
 mod open;
+mod peers;
 mod storage;
 
 use std::fs::File;

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use bethink_config::{Settings, StoreSettings};
 use bethink_secret_command::MAX_SECRET;
 use bethink_store::{OpenReport, Store};
-use bethink_store_postgres::{PostgresAddress, PostgresOptions, PostgresStore};
+use bethink_store_postgres::{DaemonIdentity, PostgresAddress, PostgresOptions, PostgresStore};
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::UnixMicros;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::boot_error::{BootError, PasswordError};
+use crate::home_id::home_id;
 
 #[derive(Debug)]
 pub(crate) struct OpenStore {
@@ -29,7 +30,7 @@ pub(crate) async fn open_store(
     now: UnixMicros,
 ) -> Result<OpenStore, BootError> {
     if !settings.store.url.is_empty() {
-        return open_database(&settings.store).await;
+        return open_database(settings).await;
     }
     let home = settings.home.clone();
     let opened = SqliteStore::open(&home.join("bethink.db"), Options::new(now)).await;
@@ -37,13 +38,16 @@ pub(crate) async fn open_store(
     Ok(OpenStore { store: Arc::new(store), report, database: None })
 }
 
-async fn open_database(settings: &StoreSettings) -> Result<OpenStore, BootError> {
-    let mut address: PostgresAddress = settings.url.parse().map_err(BootError::Url)?;
-    if let Some(password) = password(settings).await? {
+async fn open_database(settings: &Settings) -> Result<OpenStore, BootError> {
+    let mut address: PostgresAddress = settings.store.url.parse().map_err(BootError::Url)?;
+    if let Some(password) = password(&settings.store).await? {
         address = address.with_password(password.expose_secret());
     }
     let database = address.to_string();
-    let options = PostgresOptions { holder: Some(own_name()), ..PostgresOptions::new(address) };
+    let home = home_id(&settings.home);
+    let home = home.map_err(|source| BootError::Home { home: settings.home.clone(), source })?;
+    let daemon = Some(DaemonIdentity { home, name: own_name() });
+    let options = PostgresOptions { daemon, ..PostgresOptions::new(address) };
     let opened = PostgresStore::open(&options).await;
     let (store, report) =
         opened.map_err(|source| BootError::Database { database: database.clone(), source })?;
@@ -51,7 +55,7 @@ async fn open_database(settings: &StoreSettings) -> Result<OpenStore, BootError>
     Ok(OpenStore { store: Arc::new(store), report: report.into(), database: Some(database) })
 }
 
-/// Returns the name of this daemon, for the error message of another one that wants the database.
+/// Returns the name of this daemon, for the error messages of others.
 fn own_name() -> String {
     let host = rustix::system::uname();
     format!("process {} on {}", std::process::id(), host.nodename().to_string_lossy())

@@ -258,7 +258,7 @@ impl HookService {
             updated_at: self.cx.now(),
             ..SessionChange::default()
         };
-        self.cx.store().update_session(session.id, change).await?;
+        self.sessions.update(session.id, change).await?;
         if is_other_model && let Some(handle) = self.sessions.open_handle(session.id) {
             handle.unload().await;
         }

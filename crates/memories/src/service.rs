@@ -54,7 +54,8 @@ impl MemoryService {
             SessionEvent::Imported { session } => self.ask_for_extraction_of_import(*session),
             SessionEvent::TakenIn { .. }
             | SessionEvent::Decided { .. }
-            | SessionEvent::Deleted { .. } => {}
+            | SessionEvent::Deleted { .. }
+            | SessionEvent::GivenUp { .. } => {}
         }
     }
 

@@ -26,6 +26,8 @@ impl NotesService {
             | SessionEvent::Prompted { handle, loaded } => {
                 self.enqueue_if_due(handle, loaded);
             }
+            // Its job moves with it.
+            SessionEvent::GivenUp { session } => self.inner.updates.leave(*session),
             _ => {}
         }
     }

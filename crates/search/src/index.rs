@@ -61,6 +61,11 @@ impl SearchService {
         }
     }
 
+    /// Must be called when another daemon has taken a session: its job has moved there.
+    pub fn given_up(&self, session: SessionId) {
+        locked(&self.queue).remove(&session);
+    }
+
     async fn run_index(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
         let IndexPayload { sessions } = job_payload(job)?;
         let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };

@@ -162,7 +162,9 @@ impl From<StoreError> for ServiceError {
                 "check the database server and the connection to it, then send the request again",
             ),
             E::InUse(_) => Self::new(ErrorKind::StorageFailed, detail)
-                .hint("stop the other daemon, then restart this one"),
+                .hint("stop the other daemon, then send the request again"),
+            E::Moved(_) => Self::new(ErrorKind::Conflict, detail)
+                .hint("send the request again, and this daemon takes the session back"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) => Self::new(ErrorKind::StorageDamaged, detail).hint(
                 "restart the daemon with `bethink down` and `bethink up`: it then copies an SQLite database and recovers the intact rows; \

@@ -5,13 +5,14 @@
 //! read from its history (by the sessions service); a reader of all sessions gets a `reset` instead.
 
 mod all;
+mod peers;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bethink_transcript::{Seq, SessionId};
-use serde_json::Value;
-use tokio::sync::broadcast;
+use serde_json::{Map, Value};
+use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
@@ -28,7 +29,14 @@ const TOPICS: usize = 256;
 #[derive(Clone, Debug)]
 pub struct StreamEvent {
     id: EventId,
-    event: Arc<Event>,
+    event: Arc<StreamedEvent>,
+}
+
+/// An event of this daemon, or one that another daemon sent.
+#[derive(Debug)]
+enum StreamedEvent {
+    Own(Event),
+    Told { kind: String, data: Map<String, Value> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +50,10 @@ enum EventId {
 impl StreamEvent {
     /// Returns an event of a session that was read from its history. It has no number.
     pub fn of_history(seq: Seq, event: Event) -> Self {
-        Self { id: EventId::InSession { boot: 0, number: 0, seq }, event: Arc::new(event) }
+        Self {
+            id: EventId::InSession { boot: 0, number: 0, seq },
+            event: Arc::new(StreamedEvent::Own(event)),
+        }
     }
 
     pub fn id(&self) -> String {
@@ -52,13 +63,19 @@ impl StreamEvent {
         }
     }
 
-    pub fn kind(&self) -> &'static str {
-        self.event.kind()
+    pub fn kind(&self) -> &str {
+        match &*self.event {
+            StreamedEvent::Own(event) => event.kind(),
+            StreamedEvent::Told { kind, .. } => kind,
+        }
     }
 
     /// Returns JSON on one line.
     pub fn data(&self) -> String {
-        let mut data = self.event.data();
+        let mut data = match &*self.event {
+            StreamedEvent::Own(event) => event.data(),
+            StreamedEvent::Told { data, .. } => data.clone(),
+        };
         if let EventId::InAll { session, .. } = self.id {
             data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());
         }
@@ -131,19 +148,22 @@ pub struct EventHub {
     topics: Mutex<(u64, HashMap<SessionId, TopicRing>)>,
     /// Events of all sessions.
     all: Mutex<Ring>,
+    /// Where events for other daemons go, if there are any.
+    peers: OnceLock<mpsc::UnboundedSender<String>>,
     stop: CancellationToken,
 }
 
 impl EventHub {
     pub(crate) fn new(boot: i64, stop: CancellationToken) -> Self {
         let all = Mutex::new(Ring::new(1, all::KEPT));
-        Self { boot, topics: Mutex::default(), all, stop }
+        Self { boot, topics: Mutex::default(), all, peers: OnceLock::new(), stop }
     }
 
     /// Publishes to followers of the session and of all sessions. `seq` is the newest message that the event is about,
     /// or zero.
     pub fn publish(&self, session: SessionId, seq: Seq, event: &Event) {
-        let event = Arc::new(event.clone());
+        self.tell_peers(session, Some(seq), true, event);
+        let event = Arc::new(StreamedEvent::Own(event.clone()));
         self.push(session, seq, Arc::clone(&event));
         self.push_to_all(Some(session), event);
     }
@@ -151,10 +171,11 @@ impl EventHub {
     /// Publishes only to followers of the session. Meant for an event about several sessions, which the caller
     /// announces once.
     pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
-        self.push(session, seq, Arc::new(event.clone()));
+        self.tell_peers(session, Some(seq), false, event);
+        self.push(session, seq, Arc::new(StreamedEvent::Own(event.clone())));
     }
 
-    fn push(&self, session: SessionId, seq: Seq, event: Arc<Event>) {
+    fn push(&self, session: SessionId, seq: Seq, event: Arc<StreamedEvent>) {
         let boot = self.boot;
         let mut topics = locked(&self.topics);
         topic(&mut topics, session)

@@ -98,7 +98,7 @@ impl SessionService {
             state: None,
             updated_at: self.cx.now(),
         };
-        let session = self.cx.store().update_session(id, change).await?;
+        let session = self.update(id, change).await?;
         if let Some(handle) = self.inner.registry.get(id) {
             handle.unload().await;
         }
@@ -114,13 +114,13 @@ impl SessionService {
         title.truncate(title.floor_char_boundary(MAX_TITLE));
         let updated_at = self.cx.now();
         let change = SessionChange { title: Some(title), updated_at, ..SessionChange::default() };
-        self.cx.store().update_session(id, change).await?;
+        self.update(id, change).await?;
         self.cx.hub().announce_session(id, SessionLifecycle::Changed);
         Ok(())
     }
 
     pub async fn delete_session(&self, id: SessionId) -> Result<()> {
-        self.cx.store().session(id).await?;
+        let _handle = self.handle(id).await?;
         self.remove_companions(id).await?;
         self.cx.store().delete_session(id).await?;
         self.inner.registry.remove(id);

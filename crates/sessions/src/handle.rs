@@ -5,8 +5,9 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use bethink_api::ContextLevel;
 use bethink_context::{HistoryEntry, Thresholds};
@@ -14,6 +15,7 @@ use bethink_facts::Facts;
 use bethink_service::locked;
 use bethink_transcript::{Message, Seq, SessionId};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::cache::Cache;
 use crate::loaded::LoadedSession;
@@ -108,6 +110,9 @@ pub struct SessionHandle {
     remembered: Mutex<Option<RememberedState>>,
     weight: AtomicUsize,
     pub(crate) touched: AtomicUsize,
+    /// Held by everything that may still write because of this state. Dropping the last one ends the wait of
+    /// [`LeavingSession::unused`].
+    pub(crate) users: Arc<DropGuard>,
 }
 
 impl SessionHandle {
@@ -128,6 +133,7 @@ impl SessionHandle {
             remembered: Mutex::default(),
             weight: AtomicUsize::new(0),
             touched: AtomicUsize::new(0),
+            users: Arc::new(CancellationToken::new().drop_guard()),
         }
     }
 
@@ -259,7 +265,39 @@ pub type SessionGuard = OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSessi
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     handles: Mutex<HashMap<SessionId, Arc<SessionHandle>>>,
+    /// Sessions that are being given up to another daemon.
+    leaving: Mutex<HashMap<SessionId, LeavingHandle>>,
     clock: AtomicUsize,
+}
+
+/// The handle of a session that is being given up, for requests within the requests that use it.
+#[derive(Debug)]
+struct LeavingHandle {
+    handle: Weak<SessionHandle>,
+    left: CancellationToken,
+}
+
+/// A session that is being given up to another daemon, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct LeavingSession<'a> {
+    registry: &'a Registry,
+    id: SessionId,
+    unused: CancellationToken,
+}
+
+impl LeavingSession<'_> {
+    /// Waits until nothing uses the state that this daemon had.
+    pub(crate) async fn unused(&self) {
+        self.unused.cancelled().await;
+    }
+}
+
+impl Drop for LeavingSession<'_> {
+    fn drop(&mut self) {
+        if let Some(leaving) = locked(&self.registry.leaving).remove(&self.id) {
+            leaving.left.cancel();
+        }
+    }
 }
 
 impl Registry {
@@ -270,13 +308,49 @@ impl Registry {
 
     pub(crate) fn get(&self, id: SessionId) -> Option<Arc<SessionHandle>> {
         let handle = locked(&self.handles).get(&id).cloned();
+        let handle = handle.or_else(|| locked(&self.leaving).get(&id)?.handle.upgrade());
         if let Some(handle) = &handle {
             self.touch(handle);
         }
         handle
     }
 
-    pub(crate) fn open(&self, id: SessionId) -> Arc<SessionHandle> {
+    /// Returns the session's handle, which is created if there is none. Waits while the session is being given up.
+    pub(crate) async fn enter(&self, id: SessionId) -> Arc<SessionHandle> {
+        loop {
+            let leaving = match locked(&self.leaving).get(&id) {
+                None => return self.open(id),
+                Some(leaving) => match leaving.handle.upgrade() {
+                    Some(handle) => return handle,
+                    None => leaving.left.clone(),
+                },
+            };
+            leaving.cancelled().await;
+        }
+    }
+
+    /// Removes the session's handle, so that the next request has to take the session first. Returns `None` if the session is
+    /// already being given up.
+    pub(crate) fn leave(&self, id: SessionId) -> Option<LeavingSession<'_>> {
+        let mut leaving = locked(&self.leaving);
+        let Entry::Vacant(place) = leaving.entry(id) else { return None };
+        let handle = locked(&self.handles).remove(&id);
+        let unused = match &handle {
+            Some(handle) => handle.users.token().clone(),
+            // Nothing uses it.
+            None => CancellationToken::new().drop_guard().token().clone(),
+        };
+        let handle = handle.as_ref().map(Arc::downgrade).unwrap_or_default();
+        place.insert(LeavingHandle { handle, left: CancellationToken::new() });
+        Some(LeavingSession { registry: self, id, unused })
+    }
+
+    /// Returns the ids of all sessions that have a handle.
+    pub(crate) fn ids(&self) -> Vec<SessionId> {
+        locked(&self.handles).keys().copied().collect()
+    }
+
+    fn open(&self, id: SessionId) -> Arc<SessionHandle> {
         let mut handles = locked(&self.handles);
         let handle = handles.entry(id).or_insert_with(|| Arc::new(SessionHandle::new(id)));
         self.touch(handle);

@@ -19,6 +19,7 @@ mod decisions;
 mod events;
 mod facts;
 mod forks;
+mod hand_over;
 mod handle;
 mod kept_state;
 mod last_prompt;

@@ -31,7 +31,9 @@ impl SessionService {
             None => {
                 self.cx.store().session(id).await?;
                 self.trim();
-                Ok(self.inner.registry.open(id))
+                let handle = self.inner.registry.enter(id).await;
+                self.take(id).await?;
+                Ok(handle)
             }
         }
     }
@@ -102,6 +104,7 @@ impl SessionService {
         most: usize,
     ) -> Result<(LoadedSession, usize)> {
         let (id, store) = (handle.id, self.cx.store());
+        self.take(id).await?;
         let session = store.session(id).await?;
         let log = self.decision_log(id).await?;
         let current = in_force(&log).cloned();
@@ -153,6 +156,7 @@ impl SessionService {
             cache: handle.cache.clone(),
             todos_after,
             ahead: BTreeMap::new(),
+            users: Arc::clone(&handle.users),
         };
         let before = Seq(kept_from.0.saturating_sub(1));
         let bytes = self.take_history(&mut loaded, before, most).await?;

@@ -9,6 +9,7 @@ use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState,
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
+use tokio_util::sync::DropGuard;
 
 use crate::cache::Cache;
 use crate::last_prompt::{LastPrompt, ProviderWindow};
@@ -51,6 +52,8 @@ pub struct LoadedSession {
     pub(crate) todos_after: Seq,
     /// Messages that arrived out of order: an earlier message is still missing.
     pub(crate) ahead: BTreeMap<Seq, Arc<Message>>,
+    /// See [`SessionHandle::users`](crate::handle::SessionHandle).
+    pub(crate) users: Arc<DropGuard>,
 }
 
 impl LoadedSession {

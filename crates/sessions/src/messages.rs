@@ -8,7 +8,9 @@ use bethink_service::{
     Event, Receipt, Result, ServiceError, key_reused, page_limit, parse_rfc3339, parse_stored,
     rfc3339,
 };
-use bethink_store::{Append, NewMessage, SeqRange, StoredMessage};
+use bethink_store::{
+    Append, AppendResult, NewMessage, SeqRange, StoreError, StoreResult, StoredMessage,
+};
 use bethink_transcript::json::{self, Cursor};
 use bethink_transcript::message::{MessageObject, MessageSource, ParseError};
 use bethink_transcript::{Message, MessageId, MessageMeta, Role, Seq, SessionId, UnixMicros};
@@ -83,7 +85,7 @@ impl SessionService {
         by_client: bool,
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
         let id = append.session;
-        let stored = self.cx.store().append(append).await.map_err(key_reused)?;
+        let stored = self.store_append(append).await.map_err(key_reused)?;
         let mut fresh = Vec::with_capacity(messages.len());
         for (mut message, (seq, new)) in messages.into_iter().zip(&stored.places) {
             if *new && !stored.repeated {
@@ -95,7 +97,7 @@ impl SessionService {
         let appended = fresh.len() as u64;
         metrics::counter!("bethink_messages_appended_total").increment(appended);
         self.cx.jobs().note_activity();
-        let handle = self.inner.registry.open(id);
+        let handle = self.inner.registry.enter(id).await;
         self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
         handle.deliver(fresh.iter().cloned());
         // The request that stored these messages may have been interrupted before it delivered them. Messages that were
@@ -120,6 +122,21 @@ impl SessionService {
         // The memory budget also applies to clients that append and never request a prompt.
         self.trim();
         Ok((answer, stored.places))
+    }
+
+    /// Stores an append. Takes the session first if another daemon has it.
+    async fn store_append(&self, append: Append) -> StoreResult<AppendResult> {
+        let store = self.cx.store();
+        let again = store.is_shared().then(|| append.clone());
+        match (store.append(append).await, again) {
+            (Err(StoreError::Moved(_)), Some(again)) => {
+                // While the handle is used, this daemon does not give the session up.
+                let _handle = self.inner.registry.enter(again.session).await;
+                self.take(again.session).await?;
+                store.append(again).await
+            }
+            (stored, _) => stored,
+        }
     }
 
     /// Returns how full the window is, without waiting for a prompt. A session that is not in memory is loaded only if

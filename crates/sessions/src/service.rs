@@ -53,6 +53,10 @@ pub enum SessionEvent<'a> {
     Deleted {
         session: SessionId,
     },
+    /// The session was given up to another daemon. What services know about it may be out of date.
+    GivenUp {
+        session: SessionId,
+    },
     /// A file was imported as this session.
     Imported {
         session: SessionId,

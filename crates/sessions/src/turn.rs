@@ -381,11 +381,13 @@ impl SessionService {
         if records.iter().all(|record| matches!(record, Decision::Shown { .. })) {
             // The prompt does not wait for this record: the same history leads to the same decisions, and the session's
             // next append is committed after it.
-            let store = self.cx.store_handle();
+            let (store, users) = (self.cx.store_handle(), Arc::clone(&loaded.users));
             self.cx.spawn(async move {
                 if let Err(error) = store.add_decisions(id, new).await {
                     tracing::warn!(session = %id, %error, "could not store which tool results were shown");
                 }
+                // Until now, the session must not move to another daemon.
+                drop(users);
             });
             return Ok(());
         }

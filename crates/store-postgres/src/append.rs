@@ -6,14 +6,15 @@
 
 use std::collections::HashMap;
 
-use bethink_store::{Append, AppendResult, StoreResult};
+use bethink_store::{Append, AppendResult, StoreError, StoreResult};
 use bethink_store_format::AppendPlan;
-use bethink_transcript::{MessageId, Seq, SessionId};
+use bethink_transcript::{MessageId, SessionId};
 use sqlx::PgConnection;
 
 use crate::connections::{ConnectionQueue, commit};
 use crate::error::fails_all;
 use crate::locks::{self, Lock};
+use crate::sessions::LockedSessions;
 use crate::sql::{Row, sql};
 use crate::writer::Answer;
 use crate::{receipts, sessions};
@@ -87,33 +88,44 @@ async fn append(
     let messages = appends.clone().flat_map(|append| {
         append.messages.iter().map(|message| (append.session, message.id.clone()))
     });
-    let mut plan = begin(db, ids.collect(), messages.collect()).await?;
+    let (mut plan, moved) = begin(db, ids.collect(), messages.collect()).await?;
     let keys: Vec<String> =
         appends.clone().filter_map(|append| Some(append.receipt.as_ref()?.key.clone())).collect();
     locks::lock(db, keys.iter().map(|key| Lock::Receipt(key))).await?;
     plan.receipts = receipts::find(db, keys).await?;
-    let outcomes = appends.map(|append| plan.append(append)).collect();
+    let outcomes = appends.map(|append| {
+        // An append that was stored before gets its answer, whichever daemon has the session now.
+        let planned = plan.append(append);
+        planned.map_err(|error| match moved.get(&append.session) {
+            Some(holder) if matches!(error, StoreError::NotFound { .. }) => {
+                StoreError::Moved(holder.clone())
+            }
+            _ => error,
+        })
+    });
+    let outcomes = outcomes.collect();
     let new_receipts = std::mem::take(&mut plan.new_receipts);
     write(plan, db).await?;
     receipts::add(db, new_receipts).await?;
     Ok(outcomes)
 }
 
-/// Locks the sessions, and finds which messages are already stored.
+/// Locks the sessions, and finds which messages are already stored. Returns the plan, without the sessions of other daemons,
+/// and the names of those daemons.
 pub(crate) async fn begin(
     db: &mut PgConnection,
     sessions: Vec<SessionId>,
     messages: Vec<(SessionId, MessageId)>,
-) -> StoreResult<AppendPlan> {
-    let sessions: HashMap<SessionId, Seq> = sessions::lock_all(db, sessions).await?;
-    let mut plan = AppendPlan { sessions, ..AppendPlan::default() };
+) -> StoreResult<(AppendPlan, HashMap<SessionId, String>)> {
+    let LockedSessions { own, moved } = sessions::lock_all(db, sessions).await?;
+    let mut plan = AppendPlan { sessions: own, ..AppendPlan::default() };
     if !messages.is_empty() {
         let (sessions, ids): (Vec<_>, Vec<_>) = messages.into_iter().unzip();
         let read = |row: &Row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?));
         let stored = sql(STORED).bind_list(sessions).bind_list(ids).all(db, read).await?;
         plan.stored.extend(stored);
     }
-    Ok(plan)
+    Ok((plan, moved))
 }
 
 /// Writes the messages as a part of a transaction.

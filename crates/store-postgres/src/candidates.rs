@@ -77,7 +77,7 @@ const TRIM_DECIDED: &str = "
 const COUNT_REMOVED: &str = "
     INSERT INTO candidate_overflow (project_dir, removed)
     VALUES ($1, $2)
-    ON CONFLICT (project_dir) DO UPDATE
+    ON CONFLICT (home, project_dir) DO UPDATE
     SET removed = candidate_overflow.removed + excluded.removed";
 
 const REMOVED: &str = "SELECT removed FROM candidate_overflow WHERE project_dir = $1";

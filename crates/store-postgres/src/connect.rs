@@ -1,10 +1,13 @@
 //! Connections.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use bethink_store::StoreResult;
 use sqlx::postgres::{PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgConnection};
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use crate::address::PostgresAddress;
 use crate::error::from_sqlx;
@@ -41,25 +44,56 @@ const SETTINGS: &str = "
     WHERE setting::BIGINT = 0
        OR setting::BIGINT > most::BIGINT";
 
+/// What each connection of a daemon says about it. Functions of the schema read it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DaemonSettings {
+    pub(crate) number: i64,
+    pub(crate) home: Uuid,
+}
+
+impl DaemonSettings {
+    fn statement(self) -> String {
+        let Self { number, home } = self;
+        format!(
+            "SELECT set_config('bethink.daemon', '{number}', FALSE), set_config('bethink.home', '{home}', FALSE)"
+        )
+    }
+
+    /// Sets it on a connection that is not part of a pool.
+    pub(crate) async fn set(self, db: &mut PgConnection) -> StoreResult<()> {
+        db.execute(sqlx::raw_sql(AssertSqlSafe(self.statement())))
+            .await
+            .map(drop)
+            .map_err(from_sqlx)
+    }
+}
+
 /// Creates a pool. Connections are opened when first needed, and tested when they are taken, so that those of a server
 /// that has restarted are replaced.
-pub(crate) fn pool(address: &PostgresAddress, count: u32) -> PgPool {
-    pool_options(count).connect_lazy_with(address.0.clone())
+pub(crate) fn pool(
+    address: &PostgresAddress,
+    count: u32,
+    daemon: Option<DaemonSettings>,
+) -> PgPool {
+    pool_options(count, daemon).connect_lazy_with(address.0.clone())
 }
 
 /// Creates a pool whose only connection is kept as long as it is used.
 pub(crate) fn lasting(address: &PostgresAddress) -> PgPool {
-    let options = pool_options(1).max_lifetime(None).idle_timeout(None);
+    let options = pool_options(1, None).max_lifetime(None).idle_timeout(None);
     options.connect_lazy_with(address.0.clone())
 }
 
-fn pool_options(count: u32) -> PgPoolOptions {
+fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
+    let daemon = daemon.map(DaemonSettings::statement).unwrap_or_default();
+    let settings: Arc<str> = format!("{SETTINGS};\n{daemon}").into();
     PgPoolOptions::new()
         .max_connections(count)
         .acquire_timeout(CONNECT)
         .test_before_acquire(true)
-        .after_connect(|connection, _| {
-            Box::pin(async move { connection.execute(sqlx::raw_sql(SETTINGS)).await.map(drop) })
+        .after_connect(move |connection, _| {
+            let settings = AssertSqlSafe(settings.to_string());
+            Box::pin(async move { connection.execute(sqlx::raw_sql(settings)).await.map(drop) })
         })
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use bethink_store::{StoreError, StoreFuture, StoreResult};
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Postgres, Transaction};
+use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::address::PostgresAddress;
-use crate::connect::{in_time, pool};
+use crate::connect::{DaemonSettings, in_time, pool};
 use crate::error::from_sqlx;
 use crate::options::{ANSWER, CONNECT};
 
@@ -21,8 +21,6 @@ pub(crate) struct ConnectionQueue {
     pool: PgPool,
     free: Arc<Semaphore>,
     count: u32,
-    /// How a transaction begins.
-    begin: Arc<str>,
 }
 
 /// A connection, which is given back when it is dropped.
@@ -33,11 +31,14 @@ pub(crate) struct HeldConnection {
 }
 
 impl ConnectionQueue {
-    /// `begin` is the statement that begins a transaction.
-    pub(crate) fn new(address: &PostgresAddress, count: u32, begin: &Arc<str>) -> Self {
+    pub(crate) fn new(
+        address: &PostgresAddress,
+        count: u32,
+        daemon: Option<DaemonSettings>,
+    ) -> Self {
         let count = count.max(1);
         let free = Arc::new(Semaphore::new(count as usize));
-        Self { pool: pool(address, count), free, count, begin: Arc::clone(begin) }
+        Self { pool: pool(address, count, daemon), free, count }
     }
 
     pub(crate) async fn get(&self) -> StoreResult<HeldConnection> {
@@ -55,8 +56,7 @@ impl ConnectionQueue {
         // If it does not begin, the connection may be in a transaction that has failed.
         held.is_broken = true;
         let HeldConnection { connection, is_broken, .. } = held;
-        let begin = connection.begin_with(AssertSqlSafe(self.begin.to_string()));
-        let begun = in_time(ANSWER, begin).await.map_err(from_sqlx)?;
+        let begun = in_time(ANSWER, connection.begin()).await.map_err(from_sqlx)?;
         *is_broken = false;
         Ok(begun)
     }

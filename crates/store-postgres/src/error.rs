@@ -2,9 +2,6 @@
 
 use bethink_store::StoreError;
 
-/// Raised by the function `check_fence` of the schema.
-const FENCED: &str = "BT001";
-
 pub(crate) fn from_sqlx(error: sqlx::Error) -> StoreError {
     match error {
         sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => StoreError::Closed,
@@ -35,19 +32,19 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
 
 /// Returns whether the whole transaction failed, so that retrying its requests separately does not help.
 pub(crate) fn fails_all(error: &StoreError) -> bool {
-    !matches!(error, StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Failed(_))
-}
-
-/// The error of a daemon that has lost the database to another one.
-pub(crate) fn taken_by(holder: &str) -> StoreError {
-    StoreError::InUse(format!("{holder} has taken it; restart this daemon"))
+    !matches!(
+        error,
+        StoreError::NotFound { .. }
+            | StoreError::Conflict(_)
+            | StoreError::Moved(_)
+            | StoreError::Failed(_)
+    )
 }
 
 /// Classifies an error by its code (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 fn from_code(code: &str, message: String) -> StoreError {
     match code {
         "53100" => StoreError::Full,
-        FENCED => taken_by(&message),
         // A standby server, or rights that are missing.
         "25006" | "42501" => StoreError::ReadOnly(message),
         // A table or a column that the migrations created is missing.

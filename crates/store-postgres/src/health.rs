@@ -23,10 +23,10 @@ impl HealthStore for PostgresStore {
 
     fn probe(&self) -> StoreFuture<'_, Option<OpenReport>> {
         Box::pin(async {
-            self.renew_hold().await?;
+            self.renew_presence().await?;
             self.run(sql(PROBE)).await?;
-            // The lock may have been lost meanwhile.
-            self.renew_hold().await?;
+            // The connection may have been lost meanwhile.
+            self.renew_presence().await?;
             self.findings.set_fault(None);
             Ok(None)
         })
@@ -42,9 +42,9 @@ impl HealthStore for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn renew_hold(&self) -> StoreResult<()> {
-        match &self.hold {
-            Some(hold) => self.findings.of_write(hold.renew().await),
+    async fn renew_presence(&self) -> StoreResult<()> {
+        match &self.presence {
+            Some(presence) => self.findings.of_write(presence.renew().await),
             None => Ok(()),
         }
     }

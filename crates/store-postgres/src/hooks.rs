@@ -35,7 +35,7 @@ const PLACES: &str = "
 const PUT_PLACE: &str = "
     INSERT INTO transcript_places (agent, path, read_at)
     VALUES ($1, $2, $3)
-    ON CONFLICT (agent, path) DO UPDATE
+    ON CONFLICT (home, agent, path) DO UPDATE
     SET read_at = excluded.read_at";
 
 const DELIVERED: &str = "

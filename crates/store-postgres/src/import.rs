@@ -80,7 +80,10 @@ async fn import(db: &mut PgConnection, batch: ImportBatch) -> StoreResult<()> {
     let messages: Vec<_> = records.iter().filter_map(|record| record.message.as_ref()).collect();
     let sessions = messages.iter().map(|(session, _)| *session).chain([session]).collect();
     let asked = messages.iter().map(|(session, message)| (*session, message.id.clone())).collect();
-    let mut plan = append::begin(db, sessions, asked).await?;
+    let (mut plan, moved) = append::begin(db, sessions, asked).await?;
+    if let Some(holder) = moved.into_values().next() {
+        return Err(StoreError::Moved(holder));
+    }
     if !plan.sessions.contains_key(&session) {
         return Err(not_found("session", session));
     }

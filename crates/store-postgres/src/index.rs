@@ -83,7 +83,7 @@ impl IndexStore for PostgresStore {
     fn reindex(&self, id: SessionId) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
-                sessions::lock(&mut *db, id).await?;
+                sessions::lock_any(&mut *db, id).await?;
                 segments::forget(&mut *db, id).await?;
                 sql(UNMARK).bind(id).run(db).await.map(drop)
             })
@@ -99,7 +99,7 @@ impl IndexStore for PostgresStore {
 }
 
 async fn index(db: &mut PgConnection, sorted: SortedBatch) -> StoreResult<bool> {
-    sessions::lock(&mut *db, sorted.session).await?;
+    sessions::lock_any(&mut *db, sorted.session).await?;
     let (indexed, last) = marks(&mut *db, sorted.session).await?;
     let (messages, terms) = sorted.new_counts(indexed, last);
     let number = know(db, sorted.session, messages, terms).await?;

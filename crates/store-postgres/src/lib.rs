@@ -7,8 +7,8 @@
 //! locks its key, and what has no row to lock has an advisory lock (see `locks`). Locks are taken in this order: sessions
 //! by id, advisory locks by key, other rows. A unique constraint stands behind each lock.
 //!
-//! Daemons do not share a database yet, because they keep sessions in memory: a daemon takes the database for itself (see
-//! `hold`), and each of its transactions checks that no other daemon has taken it since.
+//! Daemons keep sessions in memory, so a session belongs to one of them at a time (see `peers`). Rows about the files of a
+//! home are seen only by the daemon of that home.
 //!
 //! Every wait for the server has a time limit, because a connection to a machine that is gone does not end by itself.
 //!
@@ -18,7 +18,7 @@
 //! Messages and lines of imported files have the same checksums as on SQLite. Other rows have none: PostgreSQL has
 //! checksums of pages, and a checksum that covers the whole row would mean writing each row twice.
 //!
-//! Reading order: `address`, `open`, `schema`, `hold`, `sql`, `store`, `connections`, `writer`, `append`; then one file for each group of
+//! Reading order: `address`, `open`, `schema`, `presence`, `peers`, `sql`, `store`, `connections`, `writer`, `append`; then one file for each group of
 //! tables.
 
 mod address;
@@ -35,7 +35,6 @@ mod error;
 mod findings;
 mod gateway;
 mod health;
-mod hold;
 mod hooks;
 mod import;
 mod index;
@@ -47,7 +46,9 @@ mod notes;
 mod open;
 mod opened;
 mod options;
+mod peers;
 mod plans;
+mod presence;
 mod receipts;
 mod record;
 mod recording;
@@ -64,5 +65,5 @@ mod writer;
 
 pub use address::PostgresAddress;
 pub use opened::{PostgresOpenError, PostgresOpenReport};
-pub use options::PostgresOptions;
+pub use options::{DaemonIdentity, PostgresOptions};
 pub use store::PostgresStore;

@@ -2,6 +2,7 @@
 
 use bethink_store::StoreResult;
 use sqlx::{Executor, PgConnection, Postgres};
+use uuid::Uuid;
 
 use crate::sql::sql;
 
@@ -10,19 +11,23 @@ const LOCK: &str = "
     FROM (SELECT key FROM unnest($1) AS asked (key) ORDER BY key) AS sorted";
 
 const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock($1)";
+const TRY_LOCK_SHARED: &str = "SELECT pg_try_advisory_xact_lock_shared($1)";
 
 const LOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_lock($1)";
 const TRY_LOCK_FOR_CONNECTION: &str = "SELECT pg_try_advisory_lock($1)";
+const TRY_LOCK_SHARED_FOR_CONNECTION: &str = "SELECT pg_try_advisory_lock_shared($1)";
 const UNLOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_unlock($1)";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lock<'a> {
     /// The schema is checked and migrated.
     Schema,
-    /// A daemon uses the tables of this schema alone.
-    Daemon(&'a str),
-    /// A daemon takes the tables of this schema, or a daemon that has taken them writes.
-    Fence(&'a str),
+    /// Daemons use the tables of this schema, or one changes them.
+    Daemons(&'a str),
+    /// A daemon of this home uses the tables of this schema.
+    Home(&'a str, Uuid),
+    /// The daemon with this number runs.
+    Number(i64),
     /// Segments of the index are merged.
     Merge,
     /// Segments of the index are marked or replaced.
@@ -41,10 +46,15 @@ impl Lock<'_> {
     /// Returns the key under which PostgreSQL knows the lock. If two locks had the same key, transactions would only wait
     /// longer.
     pub(crate) fn key(self) -> i64 {
+        let of_home;
         let (kind, name) = match self {
+            Self::Number(number) => return number,
             Self::Schema => ("schema", ""),
-            Self::Daemon(schema) => ("daemon", schema),
-            Self::Fence(schema) => ("fence", schema),
+            Self::Daemons(schema) => ("daemon", schema),
+            Self::Home(schema, home) => {
+                of_home = format!("{home} {schema}");
+                ("home", of_home.as_str())
+            }
             Self::Merge => ("merge", ""),
             Self::Segments => ("segments", ""),
             Self::Receipt(key) => ("receipt", key),
@@ -79,6 +89,11 @@ pub(crate) async fn try_lock(db: &mut PgConnection, lock: Lock<'_>) -> StoreResu
     sql(TRY_LOCK).bind(lock.key()).value(db).await
 }
 
+/// Takes a lock together with others, unless a transaction or connection has it alone.
+pub(crate) async fn try_lock_shared(db: &mut PgConnection, lock: Lock<'_>) -> StoreResult<bool> {
+    sql(TRY_LOCK_SHARED).bind(lock.key()).value(db).await
+}
+
 /// Takes a lock and holds it until it is released or the connection ends.
 pub(crate) async fn lock_for_connection(db: &mut PgConnection, lock: Lock<'_>) -> StoreResult<()> {
     sql(LOCK_FOR_CONNECTION).bind(lock.key()).run_slowly(db).await.map(drop)
@@ -90,6 +105,14 @@ pub(crate) async fn try_lock_for_connection(
     lock: Lock<'_>,
 ) -> StoreResult<bool> {
     sql(TRY_LOCK_FOR_CONNECTION).bind(lock.key()).value(db).await
+}
+
+/// Does the same together with others.
+pub(crate) async fn try_lock_shared_for_connection(
+    db: impl Executor<'_, Database = Postgres>,
+    lock: Lock<'_>,
+) -> StoreResult<bool> {
+    sql(TRY_LOCK_SHARED_FOR_CONNECTION).bind(lock.key()).value(db).await
 }
 
 pub(crate) async fn unlock_for_connection(

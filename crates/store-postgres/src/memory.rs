@@ -101,7 +101,7 @@ const VECTORS: &str = "
 const PUT_VECTORS: &str = "
     INSERT INTO topic_vectors (project, topic, hash, encoder, vectors)
     VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (project, topic) DO UPDATE
+    ON CONFLICT (home, project, topic) DO UPDATE
     SET hash    = excluded.hash,
         encoder = excluded.encoder,
         vectors = excluded.vectors";
@@ -123,7 +123,7 @@ const LAST_DREAM: &str = "SELECT * FROM last_dreams WHERE project = $1";
 const PUT_LAST_DREAM: &str = "
     INSERT INTO last_dreams (project, at, dream)
     VALUES ($1, $2, $3)
-    ON CONFLICT (project) DO UPDATE
+    ON CONFLICT (home, project) DO UPDATE
     SET at    = excluded.at,
         dream = excluded.dream";
 
@@ -131,7 +131,7 @@ const PUT_LAST_DREAM: &str = "
 const LOCK_NAME: &str = "
     INSERT INTO lock_names (number, name)
     VALUES (1, $1)
-    ON CONFLICT (number) DO UPDATE
+    ON CONFLICT (home, number) DO UPDATE
     SET name = lock_names.name
     RETURNING name";
 
@@ -140,7 +140,7 @@ const APPROVALS: &str = "SELECT * FROM import_approvals WHERE project = $1 ORDER
 const APPROVE: &str = "
     INSERT INTO import_approvals (project, path, approved_at)
     VALUES ($1, $2, $3)
-    ON CONFLICT (project, path) DO UPDATE
+    ON CONFLICT (home, project, path) DO UPDATE
     SET approved_at = excluded.approved_at";
 
 const REVOKE: &str = "DELETE FROM import_approvals WHERE project = $1 AND path = $2";

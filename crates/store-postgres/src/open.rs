@@ -1,12 +1,12 @@
-//! Opens the database: checks whose it is, migrates it, and takes it for the daemon.
+//! Opens the database: checks whose it is, migrates it, and joins the daemons that use it.
 
 use sqlx::{Connection, PgConnection};
 use tokio::time::timeout;
 
 use crate::connect::connect;
-use crate::hold::{DatabaseClaim, DatabaseHold};
 use crate::opened::{PostgresOpenError, PostgresOpenReport};
 use crate::options::{PREPARE, PostgresOptions};
+use crate::presence::{DaemonClaim, Presence};
 use crate::schema;
 use crate::sql::sql;
 use crate::store::PostgresStore;
@@ -24,12 +24,11 @@ impl PostgresStore {
         options: &PostgresOptions,
     ) -> Result<(Self, PostgresOpenReport), PostgresOpenError> {
         let mut db = connect(&options.address).await?;
-        // Before anything is changed, because another daemon may be using the database.
-        let claim = match &options.holder {
-            Some(name) => Some((name, DatabaseClaim::new(&options.address).await?)),
+        let mut claim = match &options.daemon {
+            Some(identity) => Some(DaemonClaim::new(&options.address, identity).await?),
             None => None,
         };
-        let prepared = timeout(PREPARE, prepare(&mut db)).await;
+        let prepared = timeout(PREPARE, prepare(&mut db, claim.as_mut())).await;
         let report = prepared.map_err(|_| {
             PostgresOpenError::Migrate("the server did not answer in time".to_owned())
         })??;
@@ -40,20 +39,23 @@ impl PostgresStore {
                 "the database server may lose data in a power failure: set fsync and full_page_writes to on"
             );
         }
-        let hold = match claim {
-            Some((name, claim)) => Some(DatabaseHold::take(&options.address, name, claim).await?),
+        let presence = match claim {
+            Some(claim) => Some(Presence::join(claim).await?),
             None => None,
         };
-        Ok((Self::start(options, hold), report))
+        Ok((Self::start(options, presence), report))
     }
 }
 
-async fn prepare(db: &mut PgConnection) -> Result<PostgresOpenReport, PostgresOpenError> {
+async fn prepare(
+    db: &mut PgConnection,
+    claim: Option<&mut DaemonClaim>,
+) -> Result<PostgresOpenReport, PostgresOpenError> {
     let encoding: String = sql(ENCODING).value(&mut *db).await?;
     if encoding != "UTF8" {
         return Err(PostgresOpenError::Encoding(encoding));
     }
     let unsafe_settings = sql(UNSAFE).value(&mut *db).await?;
-    let new = schema::prepare(db).await?;
+    let new = schema::prepare(db, claim).await?;
     Ok(PostgresOpenReport { new, unsafe_settings })
 }

@@ -53,9 +53,15 @@ pub enum PostgresOpenError {
     )]
     ReadOnly(String),
     #[error(
-        "another daemon is using the database ({0}); stop it, or give each daemon a database or schema of its own"
+        "another daemon with the same home, or with a copy of it, is using the database ({0}); stop it, or if this home is a copy, \
+         delete its file database-id"
     )]
     InUse(String),
+    #[error(
+        "this version of bethink has to update the database, which it can do only while no other daemon uses it; stop these \
+         daemons first: {0}"
+    )]
+    Shared(String),
     #[error("the server's disk is full")]
     Full,
     #[error(

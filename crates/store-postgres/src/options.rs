@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::address::PostgresAddress;
 
 /// How to open a store.
@@ -11,14 +13,22 @@ pub struct PostgresOptions {
     /// Maximum number of connections that read, and of those that write, without the one that appends.
     pub readers: u32,
     pub writers: u32,
-    /// The name of the daemon that uses the database alone, such as its host and process id. Without a name, other
-    /// processes may write to the database at the same time.
-    pub holder: Option<String>,
+    /// The daemon that uses the store. Without it, the store has all sessions, whoever else writes to the database.
+    pub daemon: Option<DaemonIdentity>,
+}
+
+/// A daemon, as other daemons see it.
+#[derive(Clone, Debug)]
+pub struct DaemonIdentity {
+    /// The id of its home, which no other home has.
+    pub home: Uuid,
+    /// For error messages, such as its host and process id.
+    pub name: String,
 }
 
 impl PostgresOptions {
     pub fn new(address: PostgresAddress) -> Self {
-        Self { address, readers: 4, writers: 4, holder: None }
+        Self { address, readers: 4, writers: 4, daemon: None }
     }
 }
 
@@ -35,13 +45,20 @@ pub(crate) const MIGRATION_LOCK: &str = "60s";
 /// Maximum time for a start to check and migrate the database, with the wait for another process that does so.
 pub(crate) const PREPARE: Duration = Duration::from_secs(600);
 
-/// Number of attempts to take the database, and the pause between them. The server notices within milliseconds that a
-/// daemon was killed.
+/// Number of attempts to take the place of a home, and the pause between them. The server notices within milliseconds that
+/// a daemon was killed.
 pub(crate) const TAKE_TRIES: usize = 20;
 pub(crate) const TAKE_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often the connection that holds the database is tested.
+/// How often the connection that holds a daemon's locks is tested.
 pub(crate) const PING_PAUSE: Duration = Duration::from_secs(20);
+
+/// How long a daemon may take to give up a session that another one wants. It has to finish its requests first, but not a
+/// model call, which may take minutes.
+pub(crate) const HAND_OVER: Duration = Duration::from_secs(10);
+
+/// How long to wait before asking again, because news may get lost.
+pub(crate) const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Maximum number of queued appends. When the queue is full, callers wait.
 pub(crate) const QUEUE: usize = 1024;

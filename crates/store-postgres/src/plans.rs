@@ -92,7 +92,7 @@ pub(crate) async fn finish(
 
 /// Locks the session, which must exist, and deletes its plan, if it has one.
 async fn delete(db: &mut PgConnection, session: SessionId) -> StoreResult<()> {
-    sessions::lock(&mut *db, session).await?;
+    sessions::lock_any(&mut *db, session).await?;
     for statement in DELETE_PLAN {
         sql(statement).bind(session).run(&mut *db).await?;
     }

@@ -15,7 +15,7 @@ const PAUSES: &str = "
 const PUT_PAUSE: &str = "
     INSERT INTO pauses (since, until)
     VALUES ($1, $2)
-    ON CONFLICT (since) DO UPDATE
+    ON CONFLICT (home, since) DO UPDATE
     SET until = excluded.until";
 
 const MARKS: &str = "

@@ -6,6 +6,7 @@ use sqlx::migrate::Migrator;
 use crate::locks::{self, Lock};
 use crate::opened::PostgresOpenError;
 use crate::options::MIGRATION_LOCK;
+use crate::presence::DaemonClaim;
 use crate::sql::{Row, sql};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -34,21 +35,33 @@ const APPLIED: &str = "
     FROM _sqlx_migrations
     ORDER BY version";
 
-/// Brings the schema up to date. Returns whether the database was empty.
-pub(crate) async fn prepare(db: &mut PgConnection) -> Result<bool, PostgresOpenError> {
+/// Brings the schema up to date, while no other daemon uses it. Returns whether the database was empty.
+pub(crate) async fn prepare(
+    db: &mut PgConnection,
+    mut claim: Option<&mut DaemonClaim>,
+) -> Result<bool, PostgresOpenError> {
     if sql(NO_SCHEMA).value(&mut *db).await? {
         return Err(PostgresOpenError::NoSchema);
     }
     sql(LOCK_TIMEOUT).bind(MIGRATION_LOCK.to_owned()).run(&mut *db).await?;
     locks::lock_for_connection(&mut *db, Lock::Schema).await?;
-    let new = look(db).await?;
+    let found = look(db).await?;
+    let is_old = found != Some(known_schema());
+    if let Some(claim) = claim.as_mut().filter(|_| is_old) {
+        claim.lock_out_others().await?;
+        // Rows that are already there become this home's.
+        claim.settings().set(&mut *db).await?;
+    }
     MIGRATIONS.run_direct(None, &mut *db, false).await?;
+    if let Some(claim) = claim {
+        claim.let_others_in(is_old).await?;
+    }
     locks::unlock_for_connection(db, Lock::Schema).await?;
-    Ok(new)
+    Ok(found.is_none())
 }
 
-/// Checks whose database it is, without changing it. Returns whether it is empty.
-async fn look(db: &mut PgConnection) -> Result<bool, PostgresOpenError> {
+/// Checks whose database it is, without changing it. Returns its schema, or `None` if it is empty.
+async fn look(db: &mut PgConnection) -> Result<Option<i64>, PostgresOpenError> {
     let read = |row: &Row| Ok((row.get(0)?, row.get(1)?));
     let (migrated, others) = sql(TABLES).optional(&mut *db, read).await?.unwrap_or_default();
     let applied: Vec<(i64, Vec<u8>)> = match migrated {
@@ -57,7 +70,7 @@ async fn look(db: &mut PgConnection) -> Result<bool, PostgresOpenError> {
     };
     let Some((first, last)) = applied.first().zip(applied.last()) else {
         // A start that was interrupted may have left an empty table of migrations.
-        return if others { Err(PostgresOpenError::Foreign) } else { Ok(true) };
+        return if others { Err(PostgresOpenError::Foreign) } else { Ok(None) };
     };
     let is_ours = MIGRATIONS
         .iter()
@@ -70,7 +83,7 @@ async fn look(db: &mut PgConnection) -> Result<bool, PostgresOpenError> {
     if found > known {
         return Err(PostgresOpenError::Newer { found, known });
     }
-    Ok(false)
+    Ok(Some(found))
 }
 
 /// Returns the newest schema that this program knows.

@@ -14,7 +14,7 @@ use crate::connections::ConnectionQueue;
 use crate::receipts;
 use crate::record::Record;
 use crate::segments;
-use crate::sql::{not_found, sql};
+use crate::sql::{Row, not_found, sql};
 
 const INSERT: &str = "
     INSERT INTO sessions (
@@ -57,6 +57,7 @@ const UPDATE: &str = "
         state      = coalesce($8, state),
         updated_at = greatest(updated_at, $9)
     WHERE id = $1
+      AND moved_to(holder) IS NULL
     RETURNING *";
 
 pub(crate) const PROJECTS: &str = "
@@ -75,15 +76,20 @@ const HOLD: &str = "
 
 /// Lets other transactions only read or hold the sessions.
 const LOCK: &str = "
-    SELECT id, last_seq
+    SELECT id, last_seq, moved_to(holder)
     FROM sessions
     WHERE id = ANY($1)
     ORDER BY id
     FOR NO KEY UPDATE";
 
+const MOVED: &str = "
+    SELECT moved_to(holder)
+    FROM sessions
+    WHERE id = $1";
+
 /// Waits for all transactions that lock or hold the session.
 const LOCK_TO_DELETE: &str = "
-    SELECT id
+    SELECT moved_to(holder)
     FROM sessions
     WHERE id = $1
     FOR UPDATE";
@@ -109,7 +115,7 @@ const DELETE: [&str; 17] = [
     "DELETE FROM extraction_marks WHERE session = $1",
     "DELETE FROM extraction_plans WHERE session = $1",
     "DELETE FROM extraction_plan_writes WHERE session = $1",
-    "DELETE FROM candidates WHERE session = $1",
+    "DELETE FROM candidates_of_homes WHERE session = $1",
     "DELETE FROM transcript_positions WHERE session = $1",
     "DELETE FROM messages WHERE session = $1",
     "DELETE FROM sessions WHERE id = $1",
@@ -175,23 +181,54 @@ pub(crate) async fn hold_all(
     sql(HOLD).bind_list(ids).run(db).await.map(drop)
 }
 
-/// Locks the session until the end of the transaction. Returns `NotFound` if it does not exist.
+/// Locks the session of this daemon until the end of the transaction. Returns `NotFound` if it does not exist, and `Moved` if
+/// another daemon has it.
 pub(crate) async fn lock(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
-    match lock_all(db, vec![id]).await?.is_empty() {
+    let LockedSessions { own, moved } = lock_all(db, vec![id]).await?;
+    match moved.into_values().next() {
+        Some(holder) => Err(StoreError::Moved(holder)),
+        None if own.is_empty() => Err(not_found("session", id)),
+        None => Ok(()),
+    }
+}
+
+/// Locks the session, whichever daemon has it: for a change of what no daemon keeps in memory.
+pub(crate) async fn lock_any(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
+    let LockedSessions { own, moved } = lock_all(db, vec![id]).await?;
+    match own.is_empty() && moved.is_empty() {
         true => Err(not_found("session", id)),
         false => Ok(()),
     }
 }
 
-/// Locks those of the sessions that exist until the end of the transaction, and returns their last messages.
+/// Sessions that are locked.
+#[derive(Default)]
+pub(crate) struct LockedSessions {
+    /// Those of this daemon, with their last messages.
+    pub(crate) own: HashMap<SessionId, Seq>,
+    /// Those of other daemons, with the daemon's name.
+    pub(crate) moved: HashMap<SessionId, String>,
+}
+
+/// Locks those of the sessions that exist until the end of the transaction.
 pub(crate) async fn lock_all(
     db: &mut PgConnection,
     mut ids: Vec<SessionId>,
-) -> StoreResult<HashMap<SessionId, Seq>> {
+) -> StoreResult<LockedSessions> {
     ids.sort_unstable();
     ids.dedup();
-    let locked = sql(LOCK).bind_list(ids);
-    Ok(locked.all(db, |row| Ok((row.get(0)?, row.get(1)?))).await?.into_iter().collect())
+    let read = |row: &Row| {
+        let (id, last_seq): (SessionId, Seq) = (row.get(0)?, row.get(1)?);
+        Ok((id, last_seq, row.get::<Option<String>>(2)?))
+    };
+    let mut locked = LockedSessions::default();
+    for (id, last_seq, moved) in sql(LOCK).bind_list(ids).all(db, read).await? {
+        match moved {
+            None => drop(locked.own.insert(id, last_seq)),
+            Some(holder) => drop(locked.moved.insert(id, holder)),
+        }
+    }
+    Ok(locked)
 }
 
 pub(crate) async fn list(
@@ -233,14 +270,21 @@ pub(crate) async fn update(
         .bind(change.model)
         .bind(change.state)
         .bind(change.updated_at);
-    let updated = update.optional(db, SessionRecord::read).await?;
-    updated.ok_or_else(|| not_found("session", id))
+    if let Some(updated) = update.optional(&mut *db, SessionRecord::read).await? {
+        return Ok(updated);
+    }
+    let moved = sql(MOVED).bind(id).optional(db, |row| row.get::<Option<String>>(0)).await?;
+    Err(match moved.flatten() {
+        Some(holder) => StoreError::Moved(holder),
+        None => not_found("session", id),
+    })
 }
 
 pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
-    let locked = sql(LOCK_TO_DELETE).bind(id).run(&mut *db).await?;
-    if locked == 0 {
-        return Err(not_found("session", id));
+    let read = |row: &Row| row.get::<Option<String>>(0);
+    let locked = sql(LOCK_TO_DELETE).bind(id).optional(&mut *db, read).await?;
+    if let Some(holder) = locked.ok_or_else(|| not_found("session", id))? {
+        return Err(StoreError::Moved(holder));
     }
     // Its lock keeps two deletions apart, which may change the same lines of an imported file.
     segments::forget(&mut *db, id).await?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
-    NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter, SessionRecord,
-    SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
+    NewSession, PageRequest, PeerStore, Receipt, SeqRange, SessionChange, SessionFilter,
+    SessionRecord, SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::PgConnection;
@@ -13,8 +13,8 @@ use tokio::sync::Mutex;
 
 use crate::connections::ConnectionQueue;
 use crate::findings::StoreFindings;
-use crate::hold::DatabaseHold;
 use crate::options::PostgresOptions;
+use crate::presence::Presence;
 use crate::record::Record;
 use crate::sql::{Row, Statement, sql};
 use crate::writer::AppendWriter;
@@ -31,23 +31,26 @@ pub struct PostgresStore {
     /// Locked while this process merges segments of the index.
     pub(crate) tidying: Arc<Mutex<()>>,
     pub(crate) findings: StoreFindings,
-    /// `None` if other processes may write, too.
-    pub(crate) hold: Option<DatabaseHold>,
+    /// `None` if no daemon uses the store.
+    pub(crate) presence: Option<Presence>,
 }
 
 impl PostgresStore {
-    pub(crate) fn start(options: &PostgresOptions, hold: Option<DatabaseHold>) -> Self {
+    pub(crate) fn start(options: &PostgresOptions, presence: Option<Presence>) -> Self {
         let PostgresOptions { address, readers, writers, .. } = options;
-        let begin: Arc<str> = hold.as_ref().map_or("BEGIN".into(), |hold| hold.begin().into());
+        let daemon = presence.as_ref().map(Presence::settings);
         Self {
             // An append waits for no other write of this process.
-            writer: AppendWriter::start(ConnectionQueue::new(address, 1, &begin)),
-            readers: ConnectionQueue::new(address, *readers, &begin),
-            writers: ConnectionQueue::new(address, *writers, &begin),
+            writer: AppendWriter::start(ConnectionQueue::new(address, 1, daemon)),
+            readers: ConnectionQueue::new(address, *readers, daemon),
+            writers: ConnectionQueue::new(address, *writers, daemon),
             leasing: Arc::default(),
             tidying: Arc::default(),
-            findings: hold.as_ref().map(|hold| hold.findings().clone()).unwrap_or_default(),
-            hold,
+            findings: presence
+                .as_ref()
+                .map(|presence| presence.findings().clone())
+                .unwrap_or_default(),
+            presence,
         }
     }
 
@@ -147,7 +150,11 @@ impl SessionStore for PostgresStore {
     }
 
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
-        self.write(move |db| Box::pin(sessions::delete(db, id)))
+        Box::pin(async move {
+            // The daemon that has the session must not go on with it.
+            self.take_session(id).await?;
+            self.write(move |db| Box::pin(sessions::delete(db, id))).await
+        })
     }
 
     fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>> {
@@ -228,8 +235,8 @@ impl Store for PostgresStore {
             self.writer.close().await?;
             self.writers.close().await;
             self.readers.close().await;
-            if let Some(hold) = &self.hold {
-                hold.release().await;
+            if let Some(presence) = &self.presence {
+                presence.close().await;
             }
             Ok(())
         })

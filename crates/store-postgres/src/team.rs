@@ -63,7 +63,7 @@ const PLACE: &str = "SELECT * FROM team_places WHERE project = $1";
 const PUT_PLACE: &str = "
     INSERT INTO team_places (project, dir)
     VALUES ($1, $2)
-    ON CONFLICT (project) DO UPDATE
+    ON CONFLICT (home, project) DO UPDATE
     SET dir = excluded.dir";
 
 impl TeamStore for PostgresStore {

@@ -43,11 +43,11 @@ async fn a_newer_schema_is_left_as_it_is() {
     db.execute(newer).await.unwrap();
     let before = catalog(&mut db).await;
     let refused = PostgresStore::open(&server.options(&database)).await.unwrap_err();
-    assert!(matches!(refused, PostgresOpenError::Newer { found: 9999, known: 4 }), "{refused:?}");
+    assert!(matches!(refused, PostgresOpenError::Newer { found: 9999, known: 5 }), "{refused:?}");
     assert_eq!(catalog(&mut db).await, before);
     let migrations = "SELECT count(*) FROM _sqlx_migrations";
     let migrations: i64 = sqlx::query_scalar(migrations).fetch_one(&mut db).await.unwrap();
-    assert_eq!(migrations, 5);
+    assert_eq!(migrations, 6);
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn every_commit_is_synced() {
             INSERT INTO seen VALUES (current_setting('synchronous_commit'));
             RETURN NULL;
         END $$;
-        CREATE TRIGGER spy AFTER INSERT ON pauses EXECUTE FUNCTION spy()";
+        CREATE TRIGGER spy AFTER INSERT ON pauses_of_homes EXECUTE FUNCTION spy()";
     plain.execute(sqlx::raw_sql(spy)).await.unwrap();
     let store = server.open(&database).await;
     let pause = PauseRecord { since: UnixMicros(1), until: None };

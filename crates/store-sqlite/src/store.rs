@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, HealthStore,
-    NewDecision, NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter,
-    SessionRecord, SessionStore, Store, StoreError, StoreFuture, StoreResult, StoredMessage,
-    StoredReceipt,
+    NewDecision, NewSession, PageRequest, PeerStore, Receipt, SeqRange, SessionChange,
+    SessionFilter, SessionRecord, SessionStore, Store, StoreError, StoreFuture, StoreResult,
+    StoredMessage, StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
@@ -311,6 +311,9 @@ impl HealthStore for SqliteStore {
         self.damage.get().map(String::as_str)
     }
 }
+
+/// One daemon holds the home, and with it the file.
+impl PeerStore for SqliteStore {}
 
 impl Store for SqliteStore {
     fn close(&self) -> StoreFuture<'_, ()> {

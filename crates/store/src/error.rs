@@ -21,9 +21,12 @@ pub enum StoreError {
     /// can be retried later.
     #[error("could not use the database server: {0}")]
     Server(String),
-    /// Another daemon writes to the database; nothing was written.
+    /// Another daemon has taken this home's place in the database; nothing was written.
     #[error("another daemon is using the database: {0}")]
     InUse(String),
+    /// The session belongs to another daemon; nothing was written.
+    #[error("the session has moved to another daemon ({0})")]
+    Moved(String),
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),

@@ -23,6 +23,7 @@ mod job;
 mod memory;
 mod message;
 mod notes;
+mod peer;
 mod record;
 mod recording;
 mod search;
@@ -48,6 +49,7 @@ pub use memory::{
 };
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};
+pub use peer::{MAX_PEER_TEXT, PeerNews, PeerStore};
 pub use record::{ImportBatch, ImportStore, NewRecord, StoredRecord};
 pub use recording::{PauseRecord, RecordingStore};
 pub use search::{
@@ -63,7 +65,7 @@ pub use team::{
     ProposalAuthor, ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore,
 };
 
-/// The storage of sessions, with one trait for each service, and two for the daemon.
+/// The storage of sessions, with one trait for each service, and three for the daemon.
 pub trait Store:
     SessionStore
     + ImportStore
@@ -80,6 +82,7 @@ pub trait Store:
     + JobStore
     + HealthStore
     + CheckStore
+    + PeerStore
     + Send
     + Sync
     + std::fmt::Debug

@@ -260,7 +260,7 @@ impl TransferService {
             updated_at: tail.facts().last_at.unwrap_or(self.cx.now()),
             ..SessionChange::default()
         };
-        self.cx.store().update_session(session, change).await?;
+        self.sessions.update(session, change).await?;
         if is_other_model && let Some(handle) = self.sessions.open_handle(session) {
             handle.unload().await;
         }

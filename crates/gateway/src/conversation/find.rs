@@ -245,6 +245,10 @@ impl GatewayService {
     /// Returns whether any stored conversation begins with this mark. Rules out most new conversations without reading
     /// the disk.
     async fn is_begun(&self, scope: ChainScope, first: u128) -> Result<bool> {
+        if self.cx.store().is_shared() {
+            // Another daemon may have stored it since they were read.
+            return Ok(true);
+        }
         if let Some(known) = self.cache.is_begun(scope, first) {
             return Ok(known);
         }

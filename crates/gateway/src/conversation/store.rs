@@ -72,7 +72,7 @@ impl GatewayService {
         let model = serde_json::to_string(model).map_err(ServiceError::internal)?;
         let change =
             SessionChange { model: Some(model), updated_at: self.cx.now(), ..Default::default() };
-        self.cx.store().update_session(session, change).await?;
+        self.sessions.update(session, change).await?;
         if let Some(handle) = self.sessions.open_handle(session) {
             handle.unload().await;
         }

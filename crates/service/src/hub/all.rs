@@ -11,7 +11,7 @@ use bethink_transcript::SessionId;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use super::{EventHub, EventId, StreamEvent};
+use super::{EventHub, EventId, StreamEvent, StreamedEvent};
 use crate::error::{Result, ServiceError};
 use crate::event::Event;
 use crate::locked;
@@ -49,10 +49,13 @@ impl AllEvents {
 impl EventHub {
     /// Publishes to readers of all sessions, with the session's ID in the data.
     pub fn announce(&self, session: Option<SessionId>, event: &Event) {
-        self.push_to_all(session, Arc::new(event.clone()));
+        if let Some(session) = session {
+            self.tell_peers(session, None, true, event);
+        }
+        self.push_to_all(session, Arc::new(StreamedEvent::Own(event.clone())));
     }
 
-    pub(super) fn push_to_all(&self, session: Option<SessionId>, event: Arc<Event>) {
+    pub(super) fn push_to_all(&self, session: Option<SessionId>, event: Arc<StreamedEvent>) {
         let boot = self.boot;
         locked(&self.all)
             .push(|number| StreamEvent { id: EventId::InAll { boot, number, session }, event });
@@ -93,7 +96,7 @@ impl EventHub {
 /// Returns the event for readers that missed too many events. `newest` is the last event before it, 0 if unknown.
 fn reset(boot: i64, newest: u64) -> StreamEvent {
     let id = EventId::InAll { boot, number: newest, session: None };
-    StreamEvent { id, event: Arc::new(Event::Reset {}) }
+    StreamEvent { id, event: Arc::new(StreamedEvent::Own(Event::Reset {})) }
 }
 
 /// Parses an event ID into boot and number.

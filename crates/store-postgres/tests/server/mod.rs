@@ -6,8 +6,9 @@ use std::ops::Deref;
 
 use bethink_postgres_server::TestServer;
 use bethink_store::Store;
-use bethink_store_postgres::{PostgresAddress, PostgresOptions, PostgresStore};
+use bethink_store_postgres::{DaemonIdentity, PostgresAddress, PostgresOptions, PostgresStore};
 use tokio::sync::OnceCell;
+use uuid::Uuid;
 
 /// A database with the current schema and no rows, which is copied for each test.
 const TEMPLATE: &str = "bethink_template";
@@ -45,13 +46,24 @@ impl StoreServer {
         PostgresStore::open(&self.options(database)).await.unwrap().0
     }
 
-    /// Opens a store for a daemon with this name.
+    /// Opens a store for a daemon with this name and a home of its own.
     pub async fn open_for(
         &self,
         name: &str,
         database: &str,
     ) -> Result<PostgresStore, bethink_store_postgres::PostgresOpenError> {
-        let options = PostgresOptions { holder: Some(name.to_owned()), ..self.options(database) };
+        self.open_in(Uuid::new_v4(), name, database).await
+    }
+
+    /// Opens a store for a daemon of this home.
+    pub async fn open_in(
+        &self,
+        home: Uuid,
+        name: &str,
+        database: &str,
+    ) -> Result<PostgresStore, bethink_store_postgres::PostgresOpenError> {
+        let daemon = Some(DaemonIdentity { home, name: name.to_owned() });
+        let options = PostgresOptions { daemon, ..self.options(database) };
         Ok(PostgresStore::open(&options).await?.0)
     }
 }

@@ -1,0 +1,52 @@
+//! Works together with the other daemons that use the same database: gives up sessions that they want, and exchanges events.
+
+use bethink_store::PeerNews;
+use tokio::sync::mpsc;
+
+use crate::Daemon;
+
+/// Maximum number of events that are sent at once.
+const BATCH: usize = 256;
+
+impl Daemon {
+    /// Starts the exchange, if several daemons may use the database. It ends when the daemon stops.
+    pub(crate) fn meet_peers(&self) {
+        if !self.cx.store().is_shared() {
+            return;
+        }
+        let (daemon, events) = (self.clone(), self.cx.hub().for_peers());
+        let stopped = self.cx.stopping().clone().cancelled_owned();
+        self.cx.spawn(async move {
+            tokio::select! {
+                () = daemon.listen_to_peers() => {}
+                () = daemon.tell_peers(events) => {}
+                () = stopped => {}
+            }
+        });
+    }
+
+    async fn listen_to_peers(&self) {
+        loop {
+            match self.cx.store().peer_news().await {
+                PeerNews::Wanted(session) => {
+                    let sessions = self.sessions.clone();
+                    self.cx.spawn(async move { sessions.give_up(session).await });
+                }
+                PeerNews::Told(event) => self.cx.hub().publish_told(&event),
+                PeerNews::Missed => {
+                    self.sessions.give_up_all();
+                    self.cx.hub().reset();
+                }
+            }
+        }
+    }
+
+    async fn tell_peers(&self, mut events: mpsc::UnboundedReceiver<String>) {
+        let mut batch = Vec::new();
+        while events.recv_many(&mut batch, BATCH).await > 0 {
+            if let Err(error) = self.cx.store().tell_peers(std::mem::take(&mut batch)).await {
+                tracing::debug!(%error, "could not send events to other daemons");
+            }
+        }
+    }
+}

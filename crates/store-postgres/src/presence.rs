@@ -1,0 +1,431 @@
+//! The presence of a daemon in the database: how other daemons notice that it runs, and what they tell it.
+//!
+//! A connection of its own holds the daemon's locks, which the server ends with the connection, and receives what other
+//! daemons send.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bethink_store::{PeerNews, StoreError, StoreResult};
+use sqlx::PgPool;
+use sqlx::postgres::PgListener;
+use tokio::sync::{Mutex, Notify, mpsc};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use crate::address::PostgresAddress;
+use crate::connect::{DaemonSettings, lasting};
+use crate::error::from_sqlx;
+use crate::findings::StoreFindings;
+use crate::locks::{self, Lock};
+use crate::opened::PostgresOpenError;
+use crate::options::{CONNECT, DaemonIdentity, PING_PAUSE, TAKE_PAUSE, TAKE_TRIES};
+use crate::sql::sql;
+
+const SCHEMA: &str = "SELECT current_schema()::TEXT";
+
+/// Names of the daemons that run, of one home or of all.
+const RUNNING: &str = "
+    SELECT coalesce(string_agg(name, ', ' ORDER BY name), 'an unknown process')
+    FROM daemons
+    WHERE ($1 IS NULL OR home = $1)
+      AND number <> $2
+      AND NOT pg_try_advisory_xact_lock_shared(number)";
+
+/// The name of a daemon of a version that had no table of names.
+const UNKNOWN: &str = "an unknown process";
+
+const REGISTER: &str = "
+    INSERT INTO daemons (number, home, name)
+    VALUES ($1, $2, $3)
+    ON CONFLICT DO NOTHING";
+
+/// Removes daemons that have stopped.
+const CLEAN: &str = "
+    DELETE FROM daemons
+    WHERE number <> $1
+      AND pg_try_advisory_xact_lock_shared(number)";
+
+const HAS_PEERS: &str = "
+    SELECT EXISTS (SELECT FROM daemons WHERE number <> $1)";
+
+const TELL: &str = "
+    SELECT pg_notify($1, text)
+    FROM unnest($2) WITH ORDINALITY AS told (text, place)
+    ORDER BY place";
+
+const PING: &str = "SELECT 1";
+
+/// A handle to the presence. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct Presence(Arc<PresenceState>);
+
+#[derive(Debug)]
+struct PresenceState {
+    address: PostgresAddress,
+    identity: DaemonIdentity,
+    number: i64,
+    /// The channel on which all daemons listen.
+    channel: String,
+    inbox: Arc<Inbox>,
+    /// The task that keeps the connection. It ends when the connection is lost or closed.
+    keeper: Mutex<JoinHandle<()>>,
+    closed: Arc<Notify>,
+    news: Mutex<mpsc::UnboundedReceiver<PeerNews>>,
+}
+
+/// What the task that keeps the connection passes on.
+#[derive(Debug)]
+struct Inbox {
+    number: i64,
+    findings: StoreFindings,
+    has_peers: AtomicBool,
+    given_up: Notify,
+    news: mpsc::UnboundedSender<PeerNews>,
+}
+
+impl Presence {
+    /// Joins the daemons that use the database, after its tables were created or updated.
+    pub(crate) async fn join(claim: DaemonClaim) -> StoreResult<Self> {
+        let DaemonClaim { address, identity, number, schema, mut connection } = claim;
+        let channel = format!("bethink_{:x}", Lock::Daemons(&schema).key().cast_unsigned());
+        let (told, news) = mpsc::unbounded_channel();
+        let inbox = Arc::new(Inbox {
+            number,
+            findings: StoreFindings::default(),
+            has_peers: AtomicBool::new(false),
+            given_up: Notify::new(),
+            news: told,
+        });
+        connection.announce(&channel, number, &identity).await?;
+        let has_peers = sql(HAS_PEERS).bind(number).value(&mut connection.listener).await?;
+        inbox.has_peers.store(has_peers, Ordering::Relaxed);
+        let closed: Arc<Notify> = Arc::default();
+        let keeper = tokio::spawn(keep(connection, Arc::clone(&inbox), Arc::clone(&closed)));
+        let (keeper, news) = (Mutex::new(keeper), Mutex::new(news));
+        let state =
+            PresenceState { address, identity, number, channel, inbox, keeper, closed, news };
+        Ok(Self(Arc::new(state)))
+    }
+
+    /// Returns what each connection of this daemon sets.
+    pub(crate) fn settings(&self) -> DaemonSettings {
+        DaemonSettings { number: self.0.number, home: self.0.identity.home }
+    }
+
+    pub(crate) fn number(&self) -> i64 {
+        self.0.number
+    }
+
+    pub(crate) fn findings(&self) -> &StoreFindings {
+        &self.0.inbox.findings
+    }
+
+    pub(crate) fn has_peers(&self) -> bool {
+        self.0.inbox.has_peers.load(Ordering::Relaxed)
+    }
+
+    /// Fires when a daemon gives up a session.
+    pub(crate) fn given_up(&self) -> &Notify {
+        &self.0.inbox.given_up
+    }
+
+    /// Waits for the next news.
+    pub(crate) async fn news(&self) -> PeerNews {
+        match self.0.news.lock().await.recv().await {
+            Some(news) => news,
+            // Not reached: the state holds a sender.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns the statement that sends these messages to all daemons.
+    pub(crate) fn tell(
+        &self,
+        messages: impl IntoIterator<Item = Message>,
+    ) -> crate::sql::Statement {
+        let texts = messages.into_iter().map(|message| message.text(self.0.number));
+        sql(TELL).bind(self.0.channel.clone()).bind_list(texts)
+    }
+
+    /// Connects again if the connection was lost.
+    pub(crate) async fn renew(&self) -> StoreResult<()> {
+        let PresenceState { address, identity, number, channel, inbox, keeper, closed, .. } =
+            &*self.0;
+        let mut keeper = keeper.lock().await;
+        if !keeper.is_finished() {
+            return Ok(());
+        }
+        let mut connection = PresenceConnection::open(address).await?;
+        let schema: String = sql(SCHEMA).value(&mut connection.listener).await?;
+        if !connection.try_lock(Lock::Number(*number)).await? {
+            let why = "the server has not yet ended this daemon's earlier connection";
+            return Err(StoreError::Server(why.to_owned()));
+        }
+        if !connection.try_lock(Lock::Home(&schema, identity.home)).await?
+            || !connection.try_lock_shared(Lock::Daemons(&schema)).await?
+        {
+            let other = connection.running(Some(identity.home), *number).await;
+            return Err(StoreError::InUse(format!("{other} has taken the place of this one")));
+        }
+        let was_removed = connection.announce(channel, *number, identity).await?;
+        // Only if another daemon was there can anything have changed.
+        if was_removed || inbox.has_peers.load(Ordering::Relaxed) {
+            inbox.has_peers.store(true, Ordering::Relaxed);
+            drop(inbox.news.send(PeerNews::Missed));
+        }
+        *keeper = tokio::spawn(keep(connection, Arc::clone(inbox), Arc::clone(closed)));
+        Ok(())
+    }
+
+    /// Ends the connection.
+    pub(crate) async fn close(&self) {
+        let mut keeper = self.0.keeper.lock().await;
+        self.0.closed.notify_one();
+        // It fails only if it panicked, and then the locks are gone, too.
+        drop((&mut *keeper).await);
+    }
+}
+
+/// Keeps the connection, and passes on what arrives, until it is lost or closed.
+async fn keep(mut connection: PresenceConnection, inbox: Arc<Inbox>, closed: Arc<Notify>) {
+    tokio::select! {
+        () = connection.receive(&inbox) => {
+            let why = "the connection that shows other daemons that this one is running was lost";
+            inbox.findings.set_fault(Some(StoreError::Server(why.to_owned())));
+        }
+        () = closed.notified() => connection.close().await,
+    }
+}
+
+impl Inbox {
+    fn take(&self, text: &str) {
+        let Some((from, message)) = Message::parse(text) else {
+            tracing::debug!(text, "ignored an unknown message of another daemon");
+            return;
+        };
+        if from == self.number {
+            return;
+        }
+        self.has_peers.store(true, Ordering::Relaxed);
+        let news = match message {
+            Message::Joined => return,
+            Message::GivenUp => return self.given_up.notify_waiters(),
+            Message::Wanted { session, holder } if holder == self.number => {
+                PeerNews::Wanted(session)
+            }
+            Message::Wanted { .. } => return,
+            Message::Told(text) => PeerNews::Told(text),
+        };
+        // It fails only when the store is being dropped.
+        drop(self.news.send(news));
+    }
+}
+
+/// What daemons send each other: the sender's number, a word, and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// A daemon has started, or is connected again.
+    Joined,
+    /// The sender wants this session, or has taken it.
+    Wanted {
+        session: bethink_transcript::SessionId,
+        holder: i64,
+    },
+    /// The sender has given up a session.
+    GivenUp,
+    Told(String),
+}
+
+impl Message {
+    fn text(self, from: i64) -> String {
+        match self {
+            Self::Joined => format!("{from} joined"),
+            Self::Wanted { session, holder } => format!("{from} wants {session} {holder}"),
+            Self::GivenUp => format!("{from} gave up"),
+            Self::Told(text) => format!("{from} tells {text}"),
+        }
+    }
+
+    fn parse(text: &str) -> Option<(i64, Self)> {
+        let (from, message) = text.split_once(' ')?;
+        let parsed = match message.split_once(' ') {
+            None if message == "joined" => Self::Joined,
+            Some(("wants", rest)) => {
+                let (session, holder) = rest.split_once(' ')?;
+                Self::Wanted { session: session.parse().ok()?, holder: holder.parse().ok()? }
+            }
+            Some(("gave", "up")) => Self::GivenUp,
+            Some(("tells", text)) => Self::Told(text.to_owned()),
+            _ => return None,
+        };
+        Some((from.parse().ok()?, parsed))
+    }
+}
+
+/// The locks of a daemon that has not joined the others yet: the tables for that may not exist.
+#[derive(Debug)]
+pub(crate) struct DaemonClaim {
+    address: PostgresAddress,
+    identity: DaemonIdentity,
+    number: i64,
+    schema: String,
+    connection: PresenceConnection,
+}
+
+impl DaemonClaim {
+    /// Takes the place of this home. Returns `InUse` if another daemon has it.
+    pub(crate) async fn new(
+        address: &PostgresAddress,
+        identity: &DaemonIdentity,
+    ) -> StoreResult<Self> {
+        let mut connection = PresenceConnection::open(address).await?;
+        let schema: String = sql(SCHEMA).value(&mut connection.listener).await?;
+        let number = new_number();
+        connection.try_lock(Lock::Number(number)).await?;
+        for tries in 1.. {
+            if connection.try_lock(Lock::Home(&schema, identity.home)).await? {
+                break;
+            }
+            if tries == TAKE_TRIES {
+                let other = connection.running(Some(identity.home), number).await;
+                return Err(StoreError::InUse(other));
+            }
+            sleep(TAKE_PAUSE).await;
+        }
+        let (address, identity) = (address.clone(), identity.clone());
+        Ok(Self { address, identity, number, schema, connection })
+    }
+
+    pub(crate) fn settings(&self) -> DaemonSettings {
+        DaemonSettings { number: self.number, home: self.identity.home }
+    }
+
+    /// Waits until no other daemon uses the database, so that its tables can be changed.
+    pub(crate) async fn lock_out_others(&mut self) -> Result<(), PostgresOpenError> {
+        for _ in 0..TAKE_TRIES {
+            if self.connection.try_lock(Lock::Daemons(&self.schema)).await? {
+                return Ok(());
+            }
+            sleep(TAKE_PAUSE).await;
+        }
+        Err(self.shared().await)
+    }
+
+    /// Keeps others from changing the tables, and lets them use the database.
+    pub(crate) async fn let_others_in(
+        &mut self,
+        has_locked_out: bool,
+    ) -> Result<(), PostgresOpenError> {
+        let daemons = Lock::Daemons(&self.schema);
+        if !self.connection.try_lock_shared(daemons).await? {
+            return Err(self.shared().await);
+        }
+        if has_locked_out {
+            locks::unlock_for_connection(&mut self.connection.listener, daemons).await?;
+        }
+        Ok(())
+    }
+
+    async fn shared(&mut self) -> PostgresOpenError {
+        PostgresOpenError::Shared(self.connection.running(None, self.number).await)
+    }
+}
+
+/// Returns a number that no other daemon has. Zero and negative numbers are not used.
+fn new_number() -> i64 {
+    i64::try_from(Uuid::new_v4().as_u64_pair().0 >> 1).unwrap_or(1).max(1)
+}
+
+/// A connection that holds a daemon's locks, receives messages, and reports its own end. Its pool has no other connection.
+#[derive(Debug)]
+struct PresenceConnection {
+    pool: PgPool,
+    listener: PgListener,
+}
+
+impl PresenceConnection {
+    async fn open(address: &PostgresAddress) -> StoreResult<Self> {
+        let pool = lasting(address);
+        let mut listener = PgListener::connect_with(&pool).await.map_err(from_sqlx)?;
+        listener.eager_reconnect(false);
+        Ok(Self { pool, listener })
+    }
+
+    async fn try_lock(&mut self, lock: Lock<'_>) -> StoreResult<bool> {
+        locks::try_lock_for_connection(&mut self.listener, lock).await
+    }
+
+    async fn try_lock_shared(&mut self, lock: Lock<'_>) -> StoreResult<bool> {
+        locks::try_lock_shared_for_connection(&mut self.listener, lock).await
+    }
+
+    /// Returns the names of other daemons that run. The table of names may not exist yet.
+    async fn running(&mut self, home: Option<Uuid>, own: i64) -> String {
+        let found = sql(RUNNING).bind(home).bind(own).value(&mut self.listener).await;
+        found.unwrap_or_else(|_| UNKNOWN.to_owned())
+    }
+
+    /// Listens to other daemons, and tells them that this one runs. Returns whether it was not in their list.
+    async fn announce(
+        &mut self,
+        channel: &str,
+        number: i64,
+        identity: &DaemonIdentity,
+    ) -> StoreResult<bool> {
+        self.listener.listen(channel).await.map_err(from_sqlx)?;
+        let DaemonIdentity { home, name } = identity.clone();
+        sql(CLEAN).bind(number).run(&mut self.listener).await?;
+        let added =
+            sql(REGISTER).bind(number).bind(home).bind(name).run(&mut self.listener).await?;
+        let joined = sql(TELL).bind(channel.to_owned()).bind_list([Message::Joined.text(number)]);
+        joined.run(&mut self.listener).await?;
+        Ok(added > 0)
+    }
+
+    /// Passes on messages until the connection has ended. If the server is gone without a word, only sending something
+    /// shows it.
+    async fn receive(&mut self, inbox: &Inbox) {
+        loop {
+            match timeout(PING_PAUSE, self.listener.try_recv()).await {
+                Ok(Ok(Some(message))) => inbox.take(message.payload()),
+                Ok(_) => return,
+                Err(_) => {
+                    if sql(PING).run(&mut self.listener).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(self) {
+        drop(self.listener);
+        // The server ends the locks with the connection.
+        drop(timeout(CONNECT, self.pool.close()).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_transcript::SessionId;
+
+    use super::*;
+
+    #[test]
+    fn messages_survive_the_way() {
+        let session = SessionId(Uuid::from_u128(7));
+        for message in [
+            Message::Joined,
+            Message::Wanted { session, holder: 12 },
+            Message::GivenUp,
+            Message::Told("a {\"b\": 1}\n c".to_owned()),
+        ] {
+            assert_eq!(Message::parse(&message.clone().text(9)), Some((9, message)));
+        }
+        for text in ["", "9", "x joined", "9 wants x 12", "9 left", "9 gave down"] {
+            assert_eq!(Message::parse(text), None, "{text}");
+        }
+    }
+}

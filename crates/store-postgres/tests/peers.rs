@@ -1,0 +1,323 @@
+//! Tests of daemons that share a database: each session belongs to one of them, and rows about files to one home.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "a test stops where it fails"
+)]
+
+mod server;
+
+use std::time::Duration;
+
+use bethink_store::{
+    Append, HealthStore, JobStore, Lease, NewDecision, NewJob, NewMessage, NewSession, PauseRecord,
+    PeerNews, PeerStore, RecordingStore, SessionChange, SessionStore, Store, StoreError,
+    StoreResult,
+};
+use bethink_store_postgres::{DaemonIdentity, PostgresOpenError, PostgresStore};
+use bethink_transcript::{JobId, MessageId, Role, Seq, SessionId, UnixMicros};
+use sqlx::{Executor, PgConnection};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+/// Ends the connections that have the lock of a daemon, as if they were lost.
+const CUT_LOCKS: &str = "
+    SELECT count(pg_terminate_backend(pid))
+    FROM (
+        SELECT DISTINCT pid
+        FROM pg_locks
+        WHERE locktype = 'advisory'
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    ) AS holders";
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn pause(number: i64) -> PauseRecord {
+    PauseRecord { since: UnixMicros(number), until: None }
+}
+
+async fn cut_locks(db: &mut PgConnection, daemons: i64) {
+    let cut: i64 = sqlx::query_scalar(CUT_LOCKS).fetch_one(db).await.unwrap();
+    assert_eq!(cut, daemons, "only daemons have locks");
+}
+
+const NOW: UnixMicros = UnixMicros(1_700_000_000_000_000);
+
+async fn make_session(store: &PostgresStore) -> SessionId {
+    let new = NewSession::new(SessionId(Uuid::new_v4()), "/project".into(), "{}".into(), NOW);
+    store.create_session(new, None).await.unwrap().session.id
+}
+
+async fn say(store: &PostgresStore, session: SessionId, text: &str) -> StoreResult<Seq> {
+    let message = NewMessage {
+        id: MessageId::new(text).unwrap(),
+        role: Role::User,
+        raw: text.to_owned().into(),
+        recorded: false,
+        created_at: NOW,
+    };
+    let append = Append { session, messages: vec![message], receipt: None, at: NOW };
+    Ok(store.append(append).await?.last_seq)
+}
+
+fn decision() -> NewDecision {
+    let (kind, data) = ("shown".to_owned(), "{}".to_owned());
+    NewDecision { kind, data, made_after: Seq(1), created_at: NOW }
+}
+
+async fn news(store: &PostgresStore) -> PeerNews {
+    timeout(SOON, store.peer_news()).await.expect("no news")
+}
+
+/// Gives up the sessions that others want, as a daemon does.
+fn serve(store: &PostgresStore) -> JoinHandle<()> {
+    let store = store.clone();
+    tokio::spawn(async move {
+        loop {
+            if let PeerNews::Wanted(session) = store.peer_news().await {
+                store.give_up_session(session).await.unwrap();
+            }
+        }
+    })
+}
+
+fn is_moved<T: std::fmt::Debug>(outcome: StoreResult<T>, to: &str) -> bool {
+    matches!(&outcome, Err(StoreError::Moved(holder)) if holder == to)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_home_has_one_daemon() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let home = Uuid::new_v4();
+    let first = server.open_in(home, "process 1 on ant", &database).await.unwrap();
+    let refused = server.open_in(home, "process 2 on ant", &database).await.unwrap_err();
+    assert!(
+        matches!(&refused, PostgresOpenError::InUse(holder) if holder == "process 1 on ant"),
+        "{refused:?}"
+    );
+    assert!(refused.to_string().contains("delete its file database-id"), "{refused}");
+    first.put_pause(pause(1)).await.unwrap();
+    first.close().await.unwrap();
+    let second = server.open_in(home, "process 2 on ant", &database).await.unwrap();
+    assert_eq!(second.pauses().await.unwrap(), [pause(1)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_moves_to_the_daemon_that_takes_it() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let bee = server.open_for("bee", &database).await.unwrap();
+    let session = make_session(&ant).await;
+    say(&ant, session, "one").await.unwrap();
+    let change = || SessionChange { updated_at: NOW, ..SessionChange::default() };
+    assert!(is_moved(say(&bee, session, "two").await, "ant"));
+    assert!(is_moved(bee.add_decisions(session, vec![decision()]).await, "ant"));
+    assert!(is_moved(bee.update_session(session, change()).await, "ant"));
+
+    let taking = tokio::spawn({
+        let bee = bee.clone();
+        async move { bee.take_session(session).await }
+    });
+    assert_eq!(news(&ant).await, PeerNews::Wanted(session));
+    say(&ant, session, "two").await.expect("it still has the session");
+    ant.give_up_session(session).await.unwrap();
+    timeout(SOON, taking).await.unwrap().unwrap().unwrap();
+    assert!(is_moved(say(&ant, session, "three").await, "bee"));
+    assert!(is_moved(ant.add_decisions(session, vec![decision()]).await, "bee"));
+    assert!(is_moved(ant.update_session(session, change()).await, "bee"));
+    assert_eq!(say(&bee, session, "three").await.unwrap(), Seq(3));
+    assert_eq!(say(&bee, session, "two").await.unwrap(), Seq(3), "nothing is stored twice");
+
+    let serving = serve(&bee);
+    timeout(SOON, ant.delete_session(session)).await.unwrap().unwrap();
+    assert!(matches!(say(&bee, session, "four").await, Err(StoreError::NotFound { .. })));
+    serving.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_that_does_not_answer_loses_the_session() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let bee = server.open_for("bee", &database).await.unwrap();
+    let session = make_session(&ant).await;
+    timeout(3 * SOON, bee.take_session(session)).await.unwrap().unwrap();
+    assert!(is_moved(say(&ant, session, "one").await, "bee"));
+    say(&bee, session, "one").await.unwrap();
+    assert_eq!(news(&ant).await, PeerNews::Wanted(session), "it learns of the loss");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_of_a_daemon_that_is_gone_are_taken_at_once() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let (lost, kept) = (make_session(&ant).await, make_session(&ant).await);
+    cut_locks(&mut server.connect(&database).await, 1).await;
+    timeout(SOON, ant.failed()).await.expect("the loss is noticed at once");
+    let bee = server.open_for("bee", &database).await.unwrap();
+    timeout(Duration::from_secs(5), bee.take_session(lost)).await.unwrap().unwrap();
+
+    assert!(is_moved(say(&ant, lost, "one").await, "bee"));
+    say(&ant, kept, "one").await.expect("nobody has taken this one");
+    ant.probe().await.unwrap();
+    assert!(ant.fault().is_none());
+    assert_eq!(news(&ant).await, PeerNews::Missed);
+    let serving = serve(&ant);
+    timeout(SOON, bee.take_session(kept)).await.unwrap().unwrap();
+    serving.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_connection_changes_nothing_while_a_daemon_is_alone() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let home = Uuid::new_v4();
+    let store = server.open_in(home, "first", &database).await.unwrap();
+    let session = make_session(&store).await;
+    cut_locks(&mut server.connect(&database).await, 1).await;
+    timeout(SOON, store.failed()).await.expect("the loss is noticed at once");
+    say(&store, session, "one").await.unwrap();
+    store.probe().await.unwrap();
+    assert!(store.fault().is_none());
+    let refused = server.open_in(home, "second", &database).await.unwrap_err();
+    assert!(matches!(refused, PostgresOpenError::InUse(_)), "{refused:?}");
+    let told = timeout(Duration::from_millis(200), store.peer_news()).await;
+    assert!(told.is_err(), "{told:?}");
+    store.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_home_sees_its_own_rows_and_jobs_follow_their_session() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let bee = server.open_for("bee", &database).await.unwrap();
+    ant.put_pause(pause(1)).await.unwrap();
+    assert_eq!(bee.pauses().await.unwrap(), []);
+    bee.put_pause(pause(1)).await.unwrap();
+    assert_eq!(ant.pauses().await.unwrap(), [pause(1)]);
+
+    let session = make_session(&ant).await;
+    let mut ids = Vec::new();
+    for background in [true, false] {
+        let id = JobId(Uuid::new_v4());
+        ids.push(id);
+        let (kind, payload) = ("notes".to_owned(), "{}".to_owned());
+        let session = Some(session);
+        ant.enqueue(NewJob { id, kind, session, payload, background, created_at: NOW })
+            .await
+            .unwrap();
+    }
+    let lease = || Lease {
+        owner: "home".to_owned(),
+        background: true,
+        now: NOW,
+        until: UnixMicros(NOW.0 + 1_000_000),
+    };
+    assert_eq!(bee.lease(lease()).await.unwrap(), None);
+    let serving = serve(&ant);
+    timeout(SOON, bee.take_session(session)).await.unwrap().unwrap();
+    serving.abort();
+    assert_eq!(bee.lease(lease()).await.unwrap().map(|job| job.id), Some(ids[0]));
+    assert_eq!(ant.lease(lease()).await.unwrap().map(|job| job.id), Some(ids[1]));
+    assert_eq!(ant.lease(lease()).await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn daemons_tell_each_other() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let bee = server.open_for("bee", &database).await.unwrap();
+    bee.tell_peers(vec!["one".into(), "x".repeat(9_000), "two".into()]).await.unwrap();
+    assert_eq!(news(&ant).await, PeerNews::Told("one".into()));
+    assert_eq!(news(&ant).await, PeerNews::Told("two".into()));
+    ant.tell_peers(vec!["three".into()]).await.unwrap();
+    assert_eq!(news(&bee).await, PeerNews::Told("three".into()), "it does not hear itself");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_are_not_changed_under_a_running_daemon() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let mut db = server.connect(&database).await;
+    db.execute("DELETE FROM _sqlx_migrations WHERE version = 5").await.unwrap();
+    let refused = server.open_for("bee", &database).await.unwrap_err();
+    assert!(
+        matches!(&refused, PostgresOpenError::Shared(others) if others == "ant"),
+        "{refused:?}"
+    );
+    ant.put_pause(pause(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn daemons_in_two_schemas_do_not_meet() {
+    let server = server::server().await;
+    let database = server.bare_database().await;
+    let mut db = server.connect(&database).await;
+    db.execute(sqlx::raw_sql("CREATE SCHEMA ant; CREATE SCHEMA bee")).await.unwrap();
+    let mut stores = Vec::new();
+    for schema in ["ant", "bee"] {
+        let address = server.address(&database).options([("search_path", schema)]);
+        let mut options = server.options(&database);
+        options.address = address.into();
+        options.daemon = Some(DaemonIdentity { home: Uuid::from_u128(1), name: schema.to_owned() });
+        let opened = bethink_store_postgres::PostgresStore::open(&options).await;
+        let (store, report) = opened.unwrap();
+        assert!(report.new);
+        store.put_pause(pause(1)).await.unwrap();
+        assert_eq!(store.pauses().await.unwrap().len(), 1);
+        stores.push(store);
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_became_read_only_is_a_fault() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let store = server.open_for("first", &database).await.unwrap();
+    let mut db = server.connect(&database).await;
+    let set = |value: &str| {
+        format!("ALTER DATABASE {database} SET default_transaction_read_only = {value}")
+    };
+    let cut = "
+        SELECT count(pg_terminate_backend(pid))
+        FROM pg_stat_activity
+        WHERE datname = current_database()
+          AND pid <> pg_backend_pid()";
+    db.execute(sqlx::AssertSqlSafe(set("on"))).await.unwrap();
+    db.execute(cut).await.unwrap();
+    timeout(SOON, store.failed()).await.expect("the loss is noticed at once");
+    let probed = store.probe().await;
+    assert!(matches!(probed, Err(StoreError::ReadOnly(_))), "{probed:?}");
+    assert!(matches!(store.put_pause(pause(1)).await, Err(StoreError::ReadOnly(_))));
+    assert!(matches!(store.fault(), Some(StoreError::ReadOnly(_))), "{:?}", store.fault());
+    assert_eq!(store.pauses().await.unwrap(), []);
+
+    let mut admin = server.connect("postgres").await;
+    admin.execute(sqlx::AssertSqlSafe(set("off"))).await.unwrap();
+    db.execute(cut).await.unwrap();
+    store.probe().await.unwrap();
+    assert!(store.fault().is_none());
+    store.put_pause(pause(1)).await.unwrap();
+}
+
+/// Another process has a lock, and never ends its transaction.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_call_waits_for_a_lock_for_ever() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let store = server.open(&database).await;
+    let mut other = server.connect(&database).await;
+    let locked = sqlx::raw_sql("BEGIN; LOCK TABLE pauses").execute(&mut other).await;
+    locked.unwrap();
+    let refused = timeout(Duration::from_secs(20), store.put_pause(pause(1))).await.unwrap();
+    assert!(matches!(refused, Err(StoreError::Server(_))), "{refused:?}");
+}
