@@ -108,6 +108,21 @@ ALTER TABLE transcript_places_of_homes
     DROP CONSTRAINT transcript_places_agent_path_key,
     ADD UNIQUE (home, agent, path);
 
+ALTER TABLE candidates_of_homes
+    DROP CONSTRAINT candidates_id_key,
+    ADD UNIQUE (home, id);
+
+-- The home that wrote the notes last: `replaced` is about the file there.
+ALTER TABLE notes ADD COLUMN home UUID NOT NULL DEFAULT own_home();
+
+-- The hash of the notes that each home wrote into its file.
+CREATE TABLE notes_files (
+    session UUID NOT NULL,
+    home    UUID NOT NULL DEFAULT own_home(),
+    hash    TEXT NOT NULL,
+    PRIMARY KEY (home, session)
+);
+
 DROP INDEX jobs_unfinished;
 
 CREATE INDEX jobs_unfinished ON jobs_of_homes (home, background, created_at, number) WHERE state < 2;

@@ -3,6 +3,10 @@
 // A test that can't go on stops.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../hooks/agent.rs"]
+#[allow(dead_code, reason = "the tests of hooks use the rest")]
+mod agent;
+mod away;
 mod hand_over;
 mod several;
 
@@ -215,7 +219,6 @@ fn a_database_that_cannot_be_used_is_named_with_what_to_do() {
             "postgres://ann:hunter2@db.invalid/notes?sslmode=disable".to_owned(),
             "set it to verify-full",
         ),
-        ("postgres://ann:hunter2@127.0.0.1:1/notes".to_owned(), "check that the server is running"),
         (url("bethink", "missing"), "database \"missing\" does not exist"),
         (url("bethink", &foreign), "use an empty database"),
         (url("bethink", &newer), "use the newer version, or another database"),

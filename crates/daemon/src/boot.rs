@@ -36,8 +36,13 @@ impl Daemon {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let OpenStore { store, report, database } = open_store(&settings, clock.now()).await?;
         let cx = ServiceContext::new(settings, clock, store);
-        cx.load_recording().await.map_err(BootError::Recording)?;
-        let models = ModelService::open(cx.clone(), model).await?;
+        // Without a database server, nothing can be read now: see `catch_up`.
+        let is_cut_off = matches!(cx.store().fault(), Some(StoreError::Server(_)));
+        let models = ModelService::new(cx.clone(), model);
+        if !is_cut_off {
+            cx.load_recording().await.map_err(BootError::Recording)?;
+            models.load_ledger().await?;
+        }
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models.clone(), search.clone());
         let memories = MemoryService::new(cx.clone(), models.clone(), sessions.clone());
@@ -92,6 +97,13 @@ impl Daemon {
         self.cx.spawn(self.clone().watch_storage(behind));
         self.hooks.drain_spool();
         Ok(())
+    }
+
+    /// Does what the start could not do without the database.
+    pub(crate) async fn catch_up(&self) -> Result<(), BootError> {
+        self.cx.load_recording().await.map_err(BootError::Recording)?;
+        self.models.load_ledger().await?;
+        self.resume().await
     }
 
     /// Resumes the work that the previous daemon did not finish, and starts running jobs.

@@ -60,6 +60,7 @@ pub(crate) fn sessions(
                 check.run_if_due();
             }
             SessionEvent::GivenUp { session } => search.given_up(*session),
+            SessionEvent::Missed => search.missed(),
             _ => {}
         }),
         Box::new(move |event| memories.observe(event)),

@@ -48,7 +48,7 @@ async fn open_database(settings: &Settings) -> Result<OpenStore, BootError> {
     let home = home.map_err(|source| BootError::Home { home: settings.home.clone(), source })?;
     let daemon = Some(DaemonIdentity { home, name: own_name() });
     let options = PostgresOptions { daemon, ..PostgresOptions::new(address) };
-    let opened = PostgresStore::open(&options).await;
+    let opened = PostgresStore::open_or_wait(&options).await;
     let (store, report) =
         opened.map_err(|source| BootError::Database { database: database.clone(), source })?;
     tracing::info!(database, "history is stored in a database");

@@ -11,27 +11,26 @@ const BATCH: usize = 256;
 impl Daemon {
     /// Starts the exchange, if several daemons may use the database. It ends when the daemon stops.
     pub(crate) fn meet_peers(&self) {
-        if !self.cx.store().is_shared() {
-            return;
+        if self.cx.store().is_shared() {
+            let daemon = self.clone();
+            let stopped = self.cx.stopping().clone().cancelled_owned();
+            self.cx.spawn(async move {
+                tokio::select! {
+                    () = daemon.listen_to_peers() => {}
+                    () = stopped => {}
+                }
+            });
         }
-        let (daemon, events) = (self.clone(), self.cx.hub().for_peers());
-        let stopped = self.cx.stopping().clone().cancelled_owned();
-        self.cx.spawn(async move {
-            tokio::select! {
-                () = daemon.listen_to_peers() => {}
-                () = daemon.tell_peers(events) => {}
-                () = stopped => {}
-            }
-        });
     }
 
     async fn listen_to_peers(&self) {
         loop {
             match self.cx.store().peer_news().await {
-                PeerNews::Wanted(session) => {
-                    let sessions = self.sessions.clone();
-                    self.cx.spawn(async move { sessions.give_up(session).await });
+                PeerNews::Joined => {
+                    let (daemon, events) = (self.clone(), self.cx.hub().for_peers());
+                    self.cx.spawn(async move { daemon.tell_peers(events).await });
                 }
+                PeerNews::Wanted(session) => self.sessions.give_up(session),
                 PeerNews::Told(event) => self.cx.hub().publish_told(&event),
                 PeerNews::Missed => {
                     self.sessions.give_up_all();
@@ -42,8 +41,12 @@ impl Daemon {
     }
 
     async fn tell_peers(&self, mut events: mpsc::UnboundedReceiver<String>) {
-        let mut batch = Vec::new();
-        while events.recv_many(&mut batch, BATCH).await > 0 {
+        let (mut batch, stopped) = (Vec::new(), self.cx.stopping().clone());
+        loop {
+            tokio::select! {
+                _ = events.recv_many(&mut batch, BATCH) => {}
+                () = stopped.cancelled() => return,
+            }
             if let Err(error) = self.cx.store().tell_peers(std::mem::take(&mut batch)).await {
                 tracing::debug!(%error, "could not send events to other daemons");
             }

@@ -46,7 +46,7 @@ impl Daemon {
                 tokio::time::sleep(PROBE_EVERY).await;
             }
             if behind {
-                match self.resume().await {
+                match self.catch_up().await {
                     Ok(()) => behind = false,
                     // Try again in the next round.
                     Err(error) => {

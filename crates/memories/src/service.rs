@@ -55,7 +55,8 @@ impl MemoryService {
             SessionEvent::TakenIn { .. }
             | SessionEvent::Decided { .. }
             | SessionEvent::Deleted { .. }
-            | SessionEvent::GivenUp { .. } => {}
+            | SessionEvent::GivenUp { .. }
+            | SessionEvent::Missed => {}
         }
     }
 

@@ -28,12 +28,23 @@ impl ModelService {
         cx: ServiceContext,
         model: Option<Arc<dyn Model>>,
     ) -> bethink_store::StoreResult<Self> {
+        let opened = Self::new(cx, model);
+        opened.load_ledger().await?;
+        Ok(opened)
+    }
+
+    /// Does the same without the ledger, which [`load_ledger`](Self::load_ledger) reads as soon as the database can be read.
+    pub fn new(cx: ServiceContext, model: Option<Arc<dyn Model>>) -> Self {
         let client = match model {
             Some(model) => ModelClient::new(Some(model), None),
             None => ModelClient::open(&cx.settings().model),
         };
-        let ledger = Arc::new(Ledger::open(&cx).await?);
-        Ok(Self { cx, client: Arc::new(client), ledger })
+        Self { cx, client: Arc::new(client), ledger: Arc::default() }
+    }
+
+    /// Reads how much the model calls of today have cost.
+    pub async fn load_ledger(&self) -> bethink_store::StoreResult<()> {
+        self.ledger.load(&self.cx).await
     }
 
     /// Returns why the configured model cannot be used; `None` if it can be used, or if no model is configured.

@@ -35,7 +35,7 @@ struct SpentDay {
 
 impl Ledger {
     /// Reads the day's total from the store.
-    pub(crate) async fn open(cx: &ServiceContext) -> bethink_store::StoreResult<Self> {
+    pub(crate) async fn load(&self, cx: &ServiceContext) -> bethink_store::StoreResult<()> {
         let number = day_of(cx.now());
         let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));
         let sums = cx.store().model_usage(UsageFilter { since, ..UsageFilter::default() }).await;
@@ -52,7 +52,8 @@ impl Ledger {
         };
         let mut spent = Spent::default();
         sums.iter().for_each(|sum| spent.add(&of_sum(sum)));
-        Ok(Self(Mutex::new(SpentDay { number, spent })))
+        *locked(&self.0) = SpentDay { number, spent };
+        Ok(())
     }
 
     /// Returns the usage on the day of `now`. If the clock is set back, the later day's usage still counts, so that a

@@ -28,6 +28,7 @@ impl NotesService {
             }
             // Its job moves with it.
             SessionEvent::GivenUp { session } => self.inner.updates.leave(*session),
+            SessionEvent::Missed => self.inner.updates.clear(),
             _ => {}
         }
     }
@@ -47,7 +48,9 @@ impl NotesService {
             return;
         }
         let (notes, through) = (self.clone(), loaded.session.last_seq);
+        let here = handle.in_use();
         self.cx.spawn(async move {
+            let _here = here;
             let payload = json!({ "session": id.0, "through": through, "tokens": tokens });
             let jobs = notes.cx.jobs();
             if let Err(error) = jobs.enqueue_background(NOTES, Some(id), &payload).await {

@@ -46,6 +46,10 @@ impl PendingUpdates {
         locked(&self.0).remove(&id);
     }
 
+    pub(crate) fn clear(&self) {
+        locked(&self.0).clear();
+    }
+
     /// Returns a receiver that is closed when the running update ends; `None` if there is no update worth waiting for.
     fn end(&self, id: SessionId, now: UnixMicros) -> Option<watch::Receiver<()>> {
         let updates = locked(&self.0);

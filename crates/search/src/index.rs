@@ -66,6 +66,11 @@ impl SearchService {
         locked(&self.queue).remove(&session);
     }
 
+    /// Must be called when jobs may have moved to other daemons.
+    pub fn missed(&self) {
+        locked(&self.queue).clear();
+    }
+
     async fn run_index(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
         let IndexPayload { sessions } = job_payload(job)?;
         let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };

@@ -163,7 +163,7 @@ impl From<StoreError> for ServiceError {
             ),
             E::InUse(_) => Self::new(ErrorKind::StorageFailed, detail)
                 .hint("stop the other daemon, then send the request again"),
-            E::Moved(_) => Self::new(ErrorKind::Conflict, detail)
+            E::Moved { .. } => Self::new(ErrorKind::Conflict, detail)
                 .hint("send the request again, and this daemon takes the session back"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) => Self::new(ErrorKind::StorageDamaged, detail).hint(

@@ -120,7 +120,8 @@ impl SessionService {
     }
 
     pub async fn delete_session(&self, id: SessionId) -> Result<()> {
-        let _handle = self.handle(id).await?;
+        self.cx.store().session(id).await?;
+        let _here = self.keep_here(id).await?;
         self.remove_companions(id).await?;
         self.cx.store().delete_session(id).await?;
         self.inner.registry.remove(id);

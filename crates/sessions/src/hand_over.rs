@@ -1,42 +1,91 @@
 //! Sessions move between the daemons that use a database: this daemon takes one before it uses it, and gives it up when another
 //! daemon wants it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_service::Result;
-use bethink_store::{SessionChange, SessionRecord, StoreResult};
+use bethink_store::{SessionChange, SessionRecord, StoreError, StoreFuture, StoreResult};
 use bethink_transcript::SessionId;
 use tokio::time::timeout;
 
+use crate::handle::{LeavingSession, SessionHandle};
 use crate::service::{SessionEvent, SessionService};
 
 /// How long to wait for requests that use a session before it is given up. After this time, what they want to write is
 /// refused. The other daemon would not wait much longer.
 const MAX_WAIT: Duration = Duration::from_secs(8);
+/// How often a write takes the session back from other daemons that also want it.
+pub(crate) const TAKE_TRIES: usize = 3;
 
 impl SessionService {
     /// Makes the session this daemon's, until nothing uses its handle any more and another daemon wants it. Does nothing if only
     /// one daemon uses the database.
     pub(crate) async fn take(&self, id: SessionId) -> StoreResult<()> {
-        self.cx.store().take_session(id).await?;
         if self.cx.store().is_shared() {
+            self.cx.store().take_session(id).await?;
             // Its jobs move with it.
             self.cx.jobs().wake();
         }
         Ok(())
     }
 
+    /// Takes a session that this daemon had lost, after dropping what is in memory about it.
+    pub(crate) async fn take_back(&self, id: SessionId) -> StoreResult<Arc<SessionHandle>> {
+        self.give_up(id);
+        // If requests use the old state for longer, entering fails.
+        drop(timeout(MAX_WAIT, self.inner.registry.left(id)).await);
+        let handle = self.inner.registry.enter(id).await?;
+        self.take(id).await?;
+        Ok(handle)
+    }
+
+    /// Runs a write, and takes the session back if another daemon has taken it.
+    pub async fn write_back<'a, T>(
+        &self,
+        id: SessionId,
+        write: impl Fn() -> StoreFuture<'a, T>,
+    ) -> StoreResult<T> {
+        for _ in 0..TAKE_TRIES {
+            match write().await {
+                Err(StoreError::Moved { .. }) => drop(self.take_back(id).await?),
+                written => return written,
+            }
+        }
+        write().await
+    }
+
+    /// Keeps other daemons from taking the session until the handle is dropped, or for several seconds if they insist. Returns
+    /// `None` if there are none.
+    pub async fn keep_here(&self, id: SessionId) -> Result<Option<Arc<SessionHandle>>> {
+        match self.cx.store().is_shared() {
+            true => self.handle(id).await.map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Changes the session's record, after taking the session.
     pub async fn update(&self, id: SessionId, change: SessionChange) -> Result<SessionRecord> {
-        // While the handle is used, this daemon does not give the session up.
-        let _handle = self.handle(id).await?;
+        let _handle = self.keep_here(id).await?;
         Ok(self.cx.store().update_session(id, change).await?)
     }
 
     /// Gives the session up to another daemon, once the requests that use it have ended.
-    pub async fn give_up(&self, id: SessionId) {
-        let Some(leaving) = self.inner.registry.leave(id) else { return };
-        drop(timeout(MAX_WAIT, leaving.unused()).await);
+    pub fn give_up(&self, id: SessionId) {
+        self.give_up_after(id, MAX_WAIT);
+    }
+
+    fn give_up_after(&self, id: SessionId, wait: Duration) {
+        if let Some(leaving) = self.inner.registry.leave(id) {
+            let sessions = self.clone();
+            self.cx.spawn(async move { sessions.leave(leaving, wait).await });
+        }
+    }
+
+    async fn leave(&self, leaving: LeavingSession, wait: Duration) {
+        let id = leaving.id;
+        drop(timeout(wait, leaving.unused()).await);
+        leaving.end_use();
         if let Err(error) = self.cx.store().give_up_session(id).await {
             tracing::warn!(session = %id, %error, "could not give up a session; the other daemon will take it");
         }
@@ -47,9 +96,43 @@ impl SessionService {
 
     /// Gives up all sessions in memory, because any of them may have been taken by another daemon.
     pub fn give_up_all(&self) {
-        for id in self.inner.registry.ids() {
-            let sessions = self.clone();
-            self.cx.spawn(async move { sessions.give_up(id).await });
-        }
+        self.tell(&SessionEvent::Missed);
+        self.inner.registry.ids().into_iter().for_each(|id| self.give_up(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_config::Settings;
+    use bethink_service::ErrorKind;
+
+    use super::*;
+    use crate::tests::home::SessionsHome;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_session_that_is_given_up_has_one_state() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&[]).await;
+        let sessions = home.sessions.clone();
+        let used = sessions.handle(id).await.unwrap();
+        sessions.give_up_after(id, Duration::from_millis(300));
+        let within = sessions.handle(id).await.unwrap();
+        assert!(Arc::ptr_eq(&used, &within), "a request within the request uses the same state");
+        drop(within);
+        let ended = timeout(Duration::from_secs(1), sessions.inner.registry.left(id)).await;
+        assert!(ended.is_err(), "the state is in use");
+        let refused = sessions.handle(id).await.unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Conflict, "{refused}");
+        let refused = sessions.lock(&used).await.unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Conflict, "{refused}");
+        let old = Arc::downgrade(&used);
+        drop(used);
+        let next = timeout(Duration::from_secs(10), sessions.handle(id)).await.unwrap().unwrap();
+        assert!(old.upgrade().is_none());
+        drop(sessions.lock(&next).await.unwrap());
+        sessions.give_up_all();
+        drop((next, sessions));
+        home.close().await;
     }
 }

@@ -6,13 +6,14 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use bethink_api::ContextLevel;
 use bethink_context::{HistoryEntry, Thresholds};
 use bethink_facts::Facts;
 use bethink_service::locked;
+use bethink_store::{StoreError, StoreResult};
 use bethink_transcript::{Message, Seq, SessionId};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -113,6 +114,8 @@ pub struct SessionHandle {
     /// Held by everything that may still write because of this state. Dropping the last one ends the wait of
     /// [`LeavingSession::unused`].
     pub(crate) users: Arc<DropGuard>,
+    /// Whether another daemon may have the session now: then nothing more is done with this state.
+    given_up: AtomicBool,
 }
 
 impl SessionHandle {
@@ -134,7 +137,21 @@ impl SessionHandle {
             weight: AtomicUsize::new(0),
             touched: AtomicUsize::new(0),
             users: Arc::new(CancellationToken::new().drop_guard()),
+            given_up: AtomicBool::new(false),
         }
+    }
+
+    /// Returns `Moved` if the session was given up since this handle was created.
+    pub(crate) fn check(&self) -> StoreResult<()> {
+        match self.given_up.load(Ordering::Relaxed) {
+            true => Err(moved(self.id)),
+            false => Ok(()),
+        }
+    }
+
+    /// Keeps the session from moving to another daemon until the result is dropped.
+    pub fn in_use(&self) -> Arc<DropGuard> {
+        Arc::clone(&self.users)
     }
 
     /// Returns a feature's state for this session. The state starts with the default and exists while the session is in
@@ -246,9 +263,14 @@ impl SessionHandle {
             evicted: Mutex::new(known.or_else(|| locked(&self.evicted).clone())),
             remembered: Mutex::new(remembered),
             touched: AtomicUsize::new(self.touched.load(Ordering::Relaxed)),
+            users: Arc::clone(&self.users),
             ..Self::new(self.id)
         }
     }
+}
+
+fn moved(session: SessionId) -> StoreError {
+    StoreError::Moved { session, holder: "it is being handed over".to_owned() }
 }
 
 fn tokens_of(messages: &[Arc<Message>]) -> u64 {
@@ -279,20 +301,28 @@ struct LeavingHandle {
 
 /// A session that is being given up to another daemon, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct LeavingSession<'a> {
-    registry: &'a Registry,
-    id: SessionId,
+pub(crate) struct LeavingSession {
+    registry: Arc<Registry>,
+    pub(crate) id: SessionId,
+    handle: Weak<SessionHandle>,
     unused: CancellationToken,
 }
 
-impl LeavingSession<'_> {
+impl LeavingSession {
     /// Waits until nothing uses the state that this daemon had.
     pub(crate) async fn unused(&self) {
         self.unused.cancelled().await;
     }
+
+    /// From now on, nothing more is done with the state.
+    pub(crate) fn end_use(&self) {
+        if let Some(handle) = self.handle.upgrade() {
+            handle.given_up.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
-impl Drop for LeavingSession<'_> {
+impl Drop for LeavingSession {
     fn drop(&mut self) {
         if let Some(leaving) = locked(&self.registry.leaving).remove(&self.id) {
             leaving.left.cancel();
@@ -309,19 +339,22 @@ impl Registry {
     pub(crate) fn get(&self, id: SessionId) -> Option<Arc<SessionHandle>> {
         let handle = locked(&self.handles).get(&id).cloned();
         let handle = handle.or_else(|| locked(&self.leaving).get(&id)?.handle.upgrade());
+        let handle = handle.filter(|handle| handle.check().is_ok());
         if let Some(handle) = &handle {
             self.touch(handle);
         }
         handle
     }
 
-    /// Returns the session's handle, which is created if there is none. Waits while the session is being given up.
-    pub(crate) async fn enter(&self, id: SessionId) -> Arc<SessionHandle> {
+    /// Returns the session's handle, which is created if there is none. While the session is being given up, returns its old
+    /// handle as long as that is used, because whoever uses it may be the caller; then waits. Returns `Moved` if the old handle
+    /// may not be used any longer.
+    pub(crate) async fn enter(&self, id: SessionId) -> StoreResult<Arc<SessionHandle>> {
         loop {
             let leaving = match locked(&self.leaving).get(&id) {
-                None => return self.open(id),
+                None => return Ok(self.open(id)),
                 Some(leaving) => match leaving.handle.upgrade() {
-                    Some(handle) => return handle,
+                    Some(handle) => return handle.check().map(|()| handle),
                     None => leaving.left.clone(),
                 },
             };
@@ -329,20 +362,32 @@ impl Registry {
         }
     }
 
+    /// Waits until the session is not being given up any more.
+    pub(crate) async fn left(&self, id: SessionId) {
+        let leaving = locked(&self.leaving).get(&id).map(|leaving| leaving.left.clone());
+        if let Some(leaving) = leaving {
+            leaving.cancelled().await;
+        }
+    }
+
     /// Removes the session's handle, so that the next request has to take the session first. Returns `None` if the session is
     /// already being given up.
-    pub(crate) fn leave(&self, id: SessionId) -> Option<LeavingSession<'_>> {
+    pub(crate) fn leave(self: &Arc<Self>, id: SessionId) -> Option<LeavingSession> {
         let mut leaving = locked(&self.leaving);
         let Entry::Vacant(place) = leaving.entry(id) else { return None };
-        let handle = locked(&self.handles).remove(&id);
-        let unused = match &handle {
-            Some(handle) => handle.users.token().clone(),
-            // Nothing uses it.
-            None => CancellationToken::new().drop_guard().token().clone(),
-        };
-        let handle = handle.as_ref().map(Arc::downgrade).unwrap_or_default();
-        place.insert(LeavingHandle { handle, left: CancellationToken::new() });
-        Some(LeavingSession { registry: self, id, unused })
+        let removed = locked(&self.handles).remove(&id);
+        let handle = removed.as_ref().map(Arc::downgrade).unwrap_or_default();
+        let unused = removed.as_ref().map(|handle| handle.users.token().clone());
+        let unused = unused.unwrap_or_else(|| {
+            let unused = CancellationToken::new();
+            unused.cancel();
+            unused
+        });
+        place.insert(LeavingHandle { handle: handle.clone(), left: CancellationToken::new() });
+        // The state may be large, and nobody should wait meanwhile.
+        drop(leaving);
+        drop(removed);
+        Some(LeavingSession { registry: Arc::clone(self), id, handle, unused })
     }
 
     /// Returns the ids of all sessions that have a handle.

@@ -31,8 +31,11 @@ impl SessionService {
             None => {
                 self.cx.store().session(id).await?;
                 self.trim();
-                let handle = self.inner.registry.enter(id).await;
-                self.take(id).await?;
+                let handle = self.inner.registry.enter(id).await?;
+                if let Err(error) = self.take(id).await {
+                    self.inner.registry.remove(id);
+                    return Err(error.into());
+                }
                 Ok(handle)
             }
         }
@@ -104,6 +107,7 @@ impl SessionService {
         most: usize,
     ) -> Result<(LoadedSession, usize)> {
         let (id, store) = (handle.id, self.cx.store());
+        handle.check()?;
         self.take(id).await?;
         let session = store.session(id).await?;
         let log = self.decision_log(id).await?;

@@ -20,6 +20,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use crate::hand_over::TAKE_TRIES;
 use crate::handle::{EvictedSession, MAX_LOAD_BYTES, SessionHandle};
 use crate::loaded::LoadedSession;
 use crate::service::{SessionEvent, SessionService};
@@ -85,7 +86,7 @@ impl SessionService {
         by_client: bool,
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
         let id = append.session;
-        let stored = self.store_append(append).await.map_err(key_reused)?;
+        let (stored, handle) = self.store_append(append).await.map_err(key_reused)?;
         let mut fresh = Vec::with_capacity(messages.len());
         for (mut message, (seq, new)) in messages.into_iter().zip(&stored.places) {
             if *new && !stored.repeated {
@@ -97,7 +98,6 @@ impl SessionService {
         let appended = fresh.len() as u64;
         metrics::counter!("bethink_messages_appended_total").increment(appended);
         self.cx.jobs().note_activity();
-        let handle = self.inner.registry.enter(id).await;
         self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
         handle.deliver(fresh.iter().cloned());
         // The request that stored these messages may have been interrupted before it delivered them. Messages that were
@@ -124,19 +124,29 @@ impl SessionService {
         Ok((answer, stored.places))
     }
 
-    /// Stores an append. Takes the session first if another daemon has it.
-    async fn store_append(&self, append: Append) -> StoreResult<AppendResult> {
-        let store = self.cx.store();
-        let again = store.is_shared().then(|| append.clone());
-        match (store.append(append).await, again) {
-            (Err(StoreError::Moved(_)), Some(again)) => {
-                // While the handle is used, this daemon does not give the session up.
-                let _handle = self.inner.registry.enter(again.session).await;
-                self.take(again.session).await?;
-                store.append(again).await
-            }
-            (stored, _) => stored,
+    /// Stores an append, and returns the session's handle. Takes the session first if another daemon has it.
+    async fn store_append(
+        &self,
+        append: Append,
+    ) -> StoreResult<(AppendResult, Arc<SessionHandle>)> {
+        let (store, id) = (self.cx.store(), append.session);
+        if !store.is_shared() {
+            let stored = store.append(append).await?;
+            return Ok((stored, self.inner.registry.enter(id).await?));
         }
+        // While the handle is used, this daemon does not give the session up.
+        let mut handle = self.inner.registry.enter(id).await?;
+        for _ in 0..TAKE_TRIES {
+            match store.append(append.clone()).await {
+                Err(StoreError::Moved { .. }) => {
+                    drop(handle);
+                    handle = self.take_back(id).await?;
+                }
+                Err(StoreError::NotFound { .. }) => self.inner.registry.remove(id),
+                stored => return Ok((stored?, handle)),
+            }
+        }
+        Ok((store.append(append).await?, handle))
     }
 
     /// Returns how full the window is, without waiting for a prompt. A session that is not in memory is loaded only if

@@ -57,6 +57,8 @@ pub enum SessionEvent<'a> {
     GivenUp {
         session: SessionId,
     },
+    /// Other daemons may have changed any session.
+    Missed,
     /// A file was imported as this session.
     Imported {
         session: SessionId,
@@ -129,7 +131,7 @@ pub struct SessionService {
 
 #[derive(Default)]
 pub(crate) struct SessionsState {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
     /// Held for reading while a fork is copied.
     pub(crate) forks: tokio::sync::RwLock<()>,
     contributors: OnceLock<Vec<Arc<dyn Contributor>>>,

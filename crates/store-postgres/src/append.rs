@@ -98,7 +98,7 @@ async fn append(
         let planned = plan.append(append);
         planned.map_err(|error| match moved.get(&append.session) {
             Some(holder) if matches!(error, StoreError::NotFound { .. }) => {
-                StoreError::Moved(holder.clone())
+                StoreError::Moved { session: append.session, holder: holder.clone() }
             }
             _ => error,
         })

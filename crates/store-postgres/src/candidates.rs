@@ -23,7 +23,7 @@ const ADD: &str = "
         state, decided_at, decided_by, topic, offers
     )
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-    ON CONFLICT (id) DO NOTHING";
+    ON CONFLICT (home, id) DO NOTHING";
 
 const UPDATE: &str = "
     UPDATE candidates

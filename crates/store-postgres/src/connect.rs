@@ -1,9 +1,10 @@
 //! Connections.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_store::StoreResult;
+use bethink_store::{StoreError, StoreResult};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgConnection};
 use tokio::time::timeout;
@@ -13,6 +14,10 @@ use crate::address::PostgresAddress;
 use crate::error::from_sqlx;
 use crate::opened::PostgresOpenError;
 use crate::options::CONNECT;
+
+/// PostgreSQL's error code for a database that does not exist, and the class of those for a login that failed.
+const UNKNOWN_DATABASE: &str = "3D000";
+const BAD_LOGIN: &str = "28";
 
 /// Settings that the guarantees of this store depend on. A setting that is stricter than ours stays.
 ///
@@ -99,7 +104,16 @@ fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
 
 /// Opens a connection that is not part of the pool.
 pub(crate) async fn connect(address: &PostgresAddress) -> Result<PgConnection, PostgresOpenError> {
-    Ok(in_time(CONNECT, address.0.connect()).await.map_err(from_sqlx)?)
+    in_time(CONNECT, address.0.connect()).await.map_err(|error| {
+        let code = error.as_database_error().and_then(|error| error.code().map(Cow::into_owned));
+        match (code.unwrap_or_default().as_str(), from_sqlx(error)) {
+            (UNKNOWN_DATABASE, StoreError::Server(why)) => PostgresOpenError::Refused(why),
+            (code, StoreError::Server(why)) if code.starts_with(BAD_LOGIN) => {
+                PostgresOpenError::Refused(why)
+            }
+            (_, error) => error.into(),
+        }
+    })
 }
 
 /// Waits for the server, but not for ever: a connection to a machine that is gone does not end by itself.

@@ -1,7 +1,7 @@
 //! Connections for one purpose, and transactions on them.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bethink_store::{StoreError, StoreFuture, StoreResult};
 use sqlx::pool::PoolConnection;
@@ -21,6 +21,7 @@ pub(crate) struct ConnectionQueue {
     pool: PgPool,
     free: Arc<Semaphore>,
     count: u32,
+    is_open: Arc<OnceLock<()>>,
 }
 
 /// A connection, which is given back when it is dropped.
@@ -35,13 +36,20 @@ impl ConnectionQueue {
         address: &PostgresAddress,
         count: u32,
         daemon: Option<DaemonSettings>,
+        is_open: &Arc<OnceLock<()>>,
     ) -> Self {
         let count = count.max(1);
         let free = Arc::new(Semaphore::new(count as usize));
-        Self { pool: pool(address, count, daemon), free, count }
+        let is_open = Arc::clone(is_open);
+        Self { pool: pool(address, count, daemon), free, count, is_open }
     }
 
+    /// Returns an error until the database has been opened, because its tables may not be as this program needs them.
     pub(crate) async fn get(&self) -> StoreResult<HeldConnection> {
+        if self.is_open.get().is_none() {
+            let why = "it has not been reached since the start";
+            return Err(StoreError::Server(why.to_owned()));
+        }
         let permit = Arc::clone(&self.free).acquire_owned().await;
         let permit = permit.map_err(|_| StoreError::Closed)?;
         let connection = self.pool.acquire().await.map_err(from_sqlx)?;

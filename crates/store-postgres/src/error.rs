@@ -36,7 +36,7 @@ pub(crate) fn fails_all(error: &StoreError) -> bool {
         error,
         StoreError::NotFound { .. }
             | StoreError::Conflict(_)
-            | StoreError::Moved(_)
+            | StoreError::Moved { .. }
             | StoreError::Failed(_)
     )
 }

@@ -133,7 +133,7 @@ impl GatewayStore for PostgresStore {
 
 async fn put(db: &mut PgConnection, lineage: Lineage, after: Seq) -> StoreResult<()> {
     let Lineage { session, scope, marks } = lineage;
-    sessions::lock_any(&mut *db, session).await?;
+    sessions::lock(&mut *db, session).await?;
     sql(CUT).bind(session).bind(after).run(&mut *db).await?;
     let put = sql(PUT).bind(session).bind(after).bind(scope.cast_signed());
     put.bind_list(bytes(&marks)).run(db).await.map(drop)

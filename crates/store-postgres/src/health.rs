@@ -23,6 +23,11 @@ impl HealthStore for PostgresStore {
 
     fn probe(&self) -> StoreFuture<'_, Option<OpenReport>> {
         Box::pin(async {
+            if self.is_open.get().is_none() {
+                let opened = self.open_now().await.map_err(StoreError::from);
+                self.findings.set_fault(opened.as_ref().err().cloned());
+                return opened.map(|report| Some(report.into()));
+            }
             self.renew_presence().await?;
             self.run(sql(PROBE)).await?;
             // The connection may have been lost meanwhile.

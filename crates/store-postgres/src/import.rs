@@ -81,8 +81,8 @@ async fn import(db: &mut PgConnection, batch: ImportBatch) -> StoreResult<()> {
     let sessions = messages.iter().map(|(session, _)| *session).chain([session]).collect();
     let asked = messages.iter().map(|(session, message)| (*session, message.id.clone())).collect();
     let (mut plan, moved) = append::begin(db, sessions, asked).await?;
-    if let Some(holder) = moved.into_values().next() {
-        return Err(StoreError::Moved(holder));
+    if let Some((session, holder)) = moved.into_iter().next() {
+        return Err(StoreError::Moved { session, holder });
     }
     if !plan.sessions.contains_key(&session) {
         return Err(not_found("session", session));

@@ -1,12 +1,13 @@
 //! Opens the database: checks whose it is, migrates it, and joins the daemons that use it.
 
+use bethink_store::StoreError;
 use sqlx::{Connection, PgConnection};
 use tokio::time::timeout;
 
 use crate::connect::connect;
 use crate::opened::{PostgresOpenError, PostgresOpenReport};
 use crate::options::{PREPARE, PostgresOptions};
-use crate::presence::{DaemonClaim, Presence};
+use crate::presence::DaemonClaim;
 use crate::schema;
 use crate::sql::sql;
 use crate::store::PostgresStore;
@@ -23,9 +24,33 @@ impl PostgresStore {
     pub async fn open(
         options: &PostgresOptions,
     ) -> Result<(Self, PostgresOpenReport), PostgresOpenError> {
-        let mut db = connect(&options.address).await?;
-        let mut claim = match &options.daemon {
-            Some(identity) => Some(DaemonClaim::new(&options.address, identity).await?),
+        let store = Self::start(options);
+        let report = store.open_now().await?;
+        Ok((store, report))
+    }
+
+    /// Does the same, but a server that does not answer is only a fault of the store:
+    /// [`probe`](bethink_store::HealthStore::probe) opens the database when the server is back. Until then, every call fails.
+    pub async fn open_or_wait(
+        options: &PostgresOptions,
+    ) -> Result<(Self, PostgresOpenReport), PostgresOpenError> {
+        let store = Self::start(options);
+        match store.open_now().await {
+            Ok(report) => Ok((store, report)),
+            Err(PostgresOpenError::Unreachable(why)) => {
+                store.findings.set_fault(Some(StoreError::Server(why)));
+                Ok((store, PostgresOpenReport::default()))
+            }
+            Err(refused) => Err(refused),
+        }
+    }
+
+    /// Opens the database. Once this has succeeded, other calls do.
+    pub(crate) async fn open_now(&self) -> Result<PostgresOpenReport, PostgresOpenError> {
+        let address = &self.options.address;
+        let mut db = connect(address).await?;
+        let mut claim = match &self.presence {
+            Some(presence) => Some(DaemonClaim::new(address, presence).await?),
             None => None,
         };
         let prepared = timeout(PREPARE, prepare(&mut db, claim.as_mut())).await;
@@ -39,11 +64,12 @@ impl PostgresStore {
                 "the database server may lose data in a power failure: set fsync and full_page_writes to on"
             );
         }
-        let presence = match claim {
-            Some(claim) => Some(Presence::join(claim).await?),
-            None => None,
-        };
-        Ok((Self::start(options, presence), report))
+        if let Some((presence, claim)) = self.presence.as_ref().zip(claim) {
+            presence.join(claim).await?;
+        }
+        // It was set before if two calls opened the database.
+        let _ = self.is_open.set(());
+        Ok(report)
     }
 }
 

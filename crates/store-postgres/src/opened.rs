@@ -68,6 +68,10 @@ pub enum PostgresOpenError {
         "could not use the database server: {0}; check that the server is running, and that the URL and the password are correct"
     )]
     Unreachable(String),
+    #[error(
+        "the database server refused the connection: {0}; check the user, the password and the name of the database"
+    )]
+    Refused(String),
     #[error("could not migrate the database: {0}")]
     Migrate(String),
     #[error("{0}")]
@@ -84,6 +88,20 @@ impl From<MigrateError> for PostgresOpenError {
                 }
             }
             other => Self::Migrate(other.to_string()),
+        }
+    }
+}
+
+impl From<PostgresOpenError> for StoreError {
+    fn from(error: PostgresOpenError) -> Self {
+        use PostgresOpenError as E;
+        match error {
+            E::Full => Self::Full,
+            E::ReadOnly(why) => Self::ReadOnly(why),
+            E::InUse(holder) => Self::InUse(holder),
+            E::Newer { found, known } => Self::Newer { found, known },
+            E::Unreachable(why) | E::Refused(why) => Self::Server(why),
+            other => Self::Server(other.to_string()),
         }
     }
 }

@@ -27,7 +27,8 @@ const TAKE: &str = "
     SET holder = own_daemon()
     WHERE id = $1";
 
-/// Background jobs about a session follow it. Jobs that a client waits for stay with that client's daemon.
+/// Background jobs about a session follow it, those that run only if their daemon is gone. Jobs that a client waits for stay
+/// with that client's daemon.
 const TAKE_JOBS: &str = "
     UPDATE jobs_of_homes
     SET home        = own_home(),
@@ -35,7 +36,7 @@ const TAKE_JOBS: &str = "
         owner       = NULL,
         lease_until = NULL
     WHERE session = $1
-      AND state < 2
+      AND (state = 0 OR (state = 1 AND $2))
       AND background
       AND home <> own_home()";
 
@@ -131,6 +132,6 @@ async fn take(
         tracing::warn!(session = %id, "took a session from a daemon that does not answer");
     }
     sql(TAKE).bind(id).run(&mut *db).await?;
-    sql(TAKE_JOBS).bind(id).run(db).await?;
+    sql(TAKE_JOBS).bind(id).bind(holder.is_none()).run(db).await?;
     Ok(true)
 }

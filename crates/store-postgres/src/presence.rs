@@ -3,10 +3,11 @@
 //! A connection of its own holds the daemon's locks, which the server ends with the connection, and receives what other
 //! daemons send.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bethink_store::{PeerNews, StoreError, StoreResult};
+use bethink_transcript::SessionId;
 use sqlx::PgPool;
 use sqlx::postgres::PgListener;
 use tokio::sync::{Mutex, Notify, mpsc};
@@ -21,6 +22,7 @@ use crate::findings::StoreFindings;
 use crate::locks::{self, Lock};
 use crate::opened::PostgresOpenError;
 use crate::options::{CONNECT, DaemonIdentity, PING_PAUSE, TAKE_PAUSE, TAKE_TRIES};
+use crate::schema;
 use crate::sql::sql;
 
 const SCHEMA: &str = "SELECT current_schema()::TEXT";
@@ -66,11 +68,11 @@ struct PresenceState {
     address: PostgresAddress,
     identity: DaemonIdentity,
     number: i64,
-    /// The channel on which all daemons listen.
-    channel: String,
+    /// The schema, and the channel on which all its daemons listen; empty before this daemon has joined them.
+    place: OnceLock<(String, String)>,
     inbox: Arc<Inbox>,
     /// The task that keeps the connection. It ends when the connection is lost or closed.
-    keeper: Mutex<JoinHandle<()>>,
+    keeper: Mutex<Option<JoinHandle<()>>>,
     closed: Arc<Notify>,
     news: Mutex<mpsc::UnboundedReceiver<PeerNews>>,
 }
@@ -86,27 +88,45 @@ struct Inbox {
 }
 
 impl Presence {
-    /// Joins the daemons that use the database, after its tables were created or updated.
-    pub(crate) async fn join(claim: DaemonClaim) -> StoreResult<Self> {
-        let DaemonClaim { address, identity, number, schema, mut connection } = claim;
-        let channel = format!("bethink_{:x}", Lock::Daemons(&schema).key().cast_unsigned());
+    pub(crate) fn new(
+        address: &PostgresAddress,
+        identity: &DaemonIdentity,
+        findings: &StoreFindings,
+    ) -> Self {
         let (told, news) = mpsc::unbounded_channel();
+        let number = new_number();
         let inbox = Arc::new(Inbox {
             number,
-            findings: StoreFindings::default(),
+            findings: findings.clone(),
             has_peers: AtomicBool::new(false),
             given_up: Notify::new(),
             news: told,
         });
-        connection.announce(&channel, number, &identity).await?;
-        let has_peers = sql(HAS_PEERS).bind(number).value(&mut connection.listener).await?;
-        inbox.has_peers.store(has_peers, Ordering::Relaxed);
-        let closed: Arc<Notify> = Arc::default();
-        let keeper = tokio::spawn(keep(connection, Arc::clone(&inbox), Arc::clone(&closed)));
-        let (keeper, news) = (Mutex::new(keeper), Mutex::new(news));
-        let state =
-            PresenceState { address, identity, number, channel, inbox, keeper, closed, news };
-        Ok(Self(Arc::new(state)))
+        Self(Arc::new(PresenceState {
+            address: address.clone(),
+            identity: identity.clone(),
+            number,
+            place: OnceLock::new(),
+            inbox,
+            keeper: Mutex::default(),
+            closed: Arc::default(),
+            news: Mutex::new(news),
+        }))
+    }
+
+    /// Joins the daemons that use the database, after its tables were created or updated.
+    pub(crate) async fn join(&self, claim: DaemonClaim) -> StoreResult<()> {
+        let PresenceState { identity, number, place, inbox, keeper, closed, .. } = &*self.0;
+        let DaemonClaim { schema, mut connection, .. } = claim;
+        let channel = format!("bethink_{:x}", Lock::Daemons(&schema).key().cast_unsigned());
+        connection.announce(&channel, *number, identity).await?;
+        if sql(HAS_PEERS).bind(*number).value(&mut connection.listener).await? {
+            inbox.note_peers();
+        }
+        drop(place.set((schema, channel)));
+        let kept = keep(connection, Arc::clone(inbox), Arc::clone(closed));
+        *keeper.lock().await = Some(tokio::spawn(kept));
+        Ok(())
     }
 
     /// Returns what each connection of this daemon sets.
@@ -118,12 +138,14 @@ impl Presence {
         self.0.number
     }
 
-    pub(crate) fn findings(&self) -> &StoreFindings {
-        &self.0.inbox.findings
-    }
-
     pub(crate) fn has_peers(&self) -> bool {
         self.0.inbox.has_peers.load(Ordering::Relaxed)
+    }
+
+    /// Reports that another daemon has taken the session.
+    pub(crate) fn note_lost(&self, session: SessionId) {
+        // It fails only when the store is being dropped.
+        drop(self.0.inbox.news.send(PeerNews::Wanted(session)));
     }
 
     /// Fires when a daemon gives up a session.
@@ -146,45 +168,50 @@ impl Presence {
         messages: impl IntoIterator<Item = Message>,
     ) -> crate::sql::Statement {
         let texts = messages.into_iter().map(|message| message.text(self.0.number));
-        sql(TELL).bind(self.0.channel.clone()).bind_list(texts)
+        let channel = self.0.place.get().map(|(_, channel)| channel.clone());
+        sql(TELL).bind(channel.unwrap_or_default()).bind_list(texts)
     }
 
     /// Connects again if the connection was lost.
     pub(crate) async fn renew(&self) -> StoreResult<()> {
-        let PresenceState { address, identity, number, channel, inbox, keeper, closed, .. } =
+        let PresenceState { address, identity, number, place, inbox, keeper, closed, .. } =
             &*self.0;
         let mut keeper = keeper.lock().await;
-        if !keeper.is_finished() {
-            return Ok(());
-        }
+        let is_lost = keeper.as_ref().is_some_and(JoinHandle::is_finished);
+        let Some((schema, channel)) = place.get().filter(|_| is_lost) else { return Ok(()) };
         let mut connection = PresenceConnection::open(address).await?;
-        let schema: String = sql(SCHEMA).value(&mut connection.listener).await?;
         if !connection.try_lock(Lock::Number(*number)).await? {
             let why = "the server has not yet ended this daemon's earlier connection";
             return Err(StoreError::Server(why.to_owned()));
         }
-        if !connection.try_lock(Lock::Home(&schema, identity.home)).await?
-            || !connection.try_lock_shared(Lock::Daemons(&schema)).await?
+        if !connection.try_lock(Lock::Home(schema, identity.home)).await?
+            || !connection.try_lock_shared(Lock::Daemons(schema)).await?
         {
             let other = connection.running(Some(identity.home), *number).await;
             return Err(StoreError::InUse(format!("{other} has taken the place of this one")));
         }
+        let found = schema::found(&mut connection.listener).await?;
+        if found != schema::known() {
+            return Err(StoreError::Newer { found, known: schema::known() });
+        }
+        let others: bool = sql(HAS_PEERS).bind(*number).value(&mut connection.listener).await?;
         let was_removed = connection.announce(channel, *number, identity).await?;
         // Only if another daemon was there can anything have changed.
-        if was_removed || inbox.has_peers.load(Ordering::Relaxed) {
-            inbox.has_peers.store(true, Ordering::Relaxed);
+        if others || was_removed || inbox.has_peers.load(Ordering::Relaxed) {
+            inbox.note_peers();
             drop(inbox.news.send(PeerNews::Missed));
         }
-        *keeper = tokio::spawn(keep(connection, Arc::clone(inbox), Arc::clone(closed)));
+        let kept = keep(connection, Arc::clone(inbox), Arc::clone(closed));
+        *keeper = Some(tokio::spawn(kept));
         Ok(())
     }
 
     /// Ends the connection.
     pub(crate) async fn close(&self) {
-        let mut keeper = self.0.keeper.lock().await;
+        let Some(keeper) = self.0.keeper.lock().await.take() else { return };
         self.0.closed.notify_one();
         // It fails only if it panicked, and then the locks are gone, too.
-        drop((&mut *keeper).await);
+        drop(keeper.await);
     }
 }
 
@@ -200,6 +227,12 @@ async fn keep(mut connection: PresenceConnection, inbox: Arc<Inbox>, closed: Arc
 }
 
 impl Inbox {
+    fn note_peers(&self) {
+        if !self.has_peers.swap(true, Ordering::Relaxed) {
+            drop(self.news.send(PeerNews::Joined));
+        }
+    }
+
     fn take(&self, text: &str) {
         let Some((from, message)) = Message::parse(text) else {
             tracing::debug!(text, "ignored an unknown message of another daemon");
@@ -208,7 +241,7 @@ impl Inbox {
         if from == self.number {
             return;
         }
-        self.has_peers.store(true, Ordering::Relaxed);
+        self.note_peers();
         let news = match message {
             Message::Joined => return,
             Message::GivenUp => return self.given_up.notify_waiters(),
@@ -230,7 +263,7 @@ pub(crate) enum Message {
     Joined,
     /// The sender wants this session, or has taken it.
     Wanted {
-        session: bethink_transcript::SessionId,
+        session: SessionId,
         holder: i64,
     },
     /// The sender has given up a session.
@@ -267,39 +300,36 @@ impl Message {
 /// The locks of a daemon that has not joined the others yet: the tables for that may not exist.
 #[derive(Debug)]
 pub(crate) struct DaemonClaim {
-    address: PostgresAddress,
-    identity: DaemonIdentity,
-    number: i64,
+    settings: DaemonSettings,
     schema: String,
     connection: PresenceConnection,
 }
 
 impl DaemonClaim {
     /// Takes the place of this home. Returns `InUse` if another daemon has it.
-    pub(crate) async fn new(
-        address: &PostgresAddress,
-        identity: &DaemonIdentity,
-    ) -> StoreResult<Self> {
+    pub(crate) async fn new(address: &PostgresAddress, presence: &Presence) -> StoreResult<Self> {
+        let settings @ DaemonSettings { number, home } = presence.settings();
         let mut connection = PresenceConnection::open(address).await?;
         let schema: String = sql(SCHEMA).value(&mut connection.listener).await?;
-        let number = new_number();
-        connection.try_lock(Lock::Number(number)).await?;
+        if !connection.try_lock(Lock::Number(number)).await? {
+            let why = "the server has not yet ended this daemon's earlier connection";
+            return Err(StoreError::Server(why.to_owned()));
+        }
         for tries in 1.. {
-            if connection.try_lock(Lock::Home(&schema, identity.home)).await? {
+            if connection.try_lock(Lock::Home(&schema, home)).await? {
                 break;
             }
             if tries == TAKE_TRIES {
-                let other = connection.running(Some(identity.home), number).await;
+                let other = connection.running(Some(home), number).await;
                 return Err(StoreError::InUse(other));
             }
             sleep(TAKE_PAUSE).await;
         }
-        let (address, identity) = (address.clone(), identity.clone());
-        Ok(Self { address, identity, number, schema, connection })
+        Ok(Self { settings, schema, connection })
     }
 
     pub(crate) fn settings(&self) -> DaemonSettings {
-        DaemonSettings { number: self.number, home: self.identity.home }
+        self.settings
     }
 
     /// Waits until no other daemon uses the database, so that its tables can be changed.
@@ -329,7 +359,7 @@ impl DaemonClaim {
     }
 
     async fn shared(&mut self) -> PostgresOpenError {
-        PostgresOpenError::Shared(self.connection.running(None, self.number).await)
+        PostgresOpenError::Shared(self.connection.running(None, self.settings.number).await)
     }
 }
 
@@ -409,8 +439,6 @@ impl PresenceConnection {
 
 #[cfg(test)]
 mod tests {
-    use bethink_transcript::SessionId;
-
     use super::*;
 
     #[test]

@@ -1,7 +1,8 @@
 //! The schema: its owner, its version, and its migrations.
 
-use sqlx::PgConnection;
+use bethink_store::StoreResult;
 use sqlx::migrate::Migrator;
+use sqlx::{Executor, PgConnection, Postgres};
 
 use crate::locks::{self, Lock};
 use crate::opened::PostgresOpenError;
@@ -46,7 +47,7 @@ pub(crate) async fn prepare(
     sql(LOCK_TIMEOUT).bind(MIGRATION_LOCK.to_owned()).run(&mut *db).await?;
     locks::lock_for_connection(&mut *db, Lock::Schema).await?;
     let found = look(db).await?;
-    let is_old = found != Some(known_schema());
+    let is_old = found != Some(known());
     if let Some(claim) = claim.as_mut().filter(|_| is_old) {
         claim.lock_out_others().await?;
         // Rows that are already there become this home's.
@@ -79,14 +80,19 @@ async fn look(db: &mut PgConnection) -> Result<Option<i64>, PostgresOpenError> {
     if !is_ours {
         return Err(PostgresOpenError::Foreign);
     }
-    let (found, known) = (last.0, known_schema());
+    let (found, known) = (last.0, known());
     if found > known {
         return Err(PostgresOpenError::Newer { found, known });
     }
     Ok(Some(found))
 }
 
+/// Returns the schema of a database that was opened before.
+pub(crate) async fn found(db: impl Executor<'_, Database = Postgres>) -> StoreResult<i64> {
+    sql("SELECT max(version) FROM _sqlx_migrations").value(db).await
+}
+
 /// Returns the newest schema that this program knows.
-fn known_schema() -> i64 {
+pub(crate) fn known() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }

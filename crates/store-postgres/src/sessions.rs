@@ -95,7 +95,7 @@ const LOCK_TO_DELETE: &str = "
     FOR UPDATE";
 
 /// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
-const DELETE: [&str; 17] = [
+const DELETE: [&str; 18] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -110,6 +110,7 @@ const DELETE: [&str; 17] = [
     "DELETE FROM client_sessions WHERE session = $1",
     "DELETE FROM lineage WHERE session = $1",
     "DELETE FROM notes WHERE session = $1",
+    "DELETE FROM notes_files WHERE session = $1",
     "DELETE FROM sent_requests WHERE session = $1",
     "DELETE FROM sent_marks WHERE session = $1",
     "DELETE FROM extraction_marks WHERE session = $1",
@@ -186,7 +187,7 @@ pub(crate) async fn hold_all(
 pub(crate) async fn lock(db: &mut PgConnection, id: SessionId) -> StoreResult<()> {
     let LockedSessions { own, moved } = lock_all(db, vec![id]).await?;
     match moved.into_values().next() {
-        Some(holder) => Err(StoreError::Moved(holder)),
+        Some(holder) => Err(StoreError::Moved { session: id, holder }),
         None if own.is_empty() => Err(not_found("session", id)),
         None => Ok(()),
     }
@@ -275,7 +276,7 @@ pub(crate) async fn update(
     }
     let moved = sql(MOVED).bind(id).optional(db, |row| row.get::<Option<String>>(0)).await?;
     Err(match moved.flatten() {
-        Some(holder) => StoreError::Moved(holder),
+        Some(holder) => StoreError::Moved { session: id, holder },
         None => not_found("session", id),
     })
 }
@@ -284,7 +285,7 @@ pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<
     let read = |row: &Row| row.get::<Option<String>>(0);
     let locked = sql(LOCK_TO_DELETE).bind(id).optional(&mut *db, read).await?;
     if let Some(holder) = locked.ok_or_else(|| not_found("session", id))? {
-        return Err(StoreError::Moved(holder));
+        return Err(StoreError::Moved { session: id, holder });
     }
     // Its lock keeps two deletions apart, which may change the same lines of an imported file.
     segments::forget(&mut *db, id).await?;

@@ -1,11 +1,12 @@
 //! The store's handle. The session methods are here; the others are in the files of their tables.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
     NewSession, PageRequest, PeerStore, Receipt, SeqRange, SessionChange, SessionFilter,
-    SessionRecord, SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
+    SessionRecord, SessionStore, Store, StoreError, StoreFuture, StoreResult, StoredMessage,
+    StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::PgConnection;
@@ -33,24 +34,30 @@ pub struct PostgresStore {
     pub(crate) findings: StoreFindings,
     /// `None` if no daemon uses the store.
     pub(crate) presence: Option<Presence>,
+    pub(crate) options: Arc<PostgresOptions>,
+    /// Set when the database has been opened.
+    pub(crate) is_open: Arc<OnceLock<()>>,
 }
 
 impl PostgresStore {
-    pub(crate) fn start(options: &PostgresOptions, presence: Option<Presence>) -> Self {
-        let PostgresOptions { address, readers, writers, .. } = options;
-        let daemon = presence.as_ref().map(Presence::settings);
+    /// Creates the store, without a connection yet.
+    pub(crate) fn start(options: &PostgresOptions) -> Self {
+        let PostgresOptions { address, readers, writers, daemon } = options;
+        let findings = StoreFindings::default();
+        let presence = daemon.as_ref().map(|daemon| Presence::new(address, daemon, &findings));
+        let (daemon, is_open) = (presence.as_ref().map(Presence::settings), Arc::default());
+        let queue = |count| ConnectionQueue::new(address, count, daemon, &is_open);
         Self {
             // An append waits for no other write of this process.
-            writer: AppendWriter::start(ConnectionQueue::new(address, 1, daemon)),
-            readers: ConnectionQueue::new(address, *readers, daemon),
-            writers: ConnectionQueue::new(address, *writers, daemon),
+            writer: AppendWriter::start(queue(1)),
+            readers: queue(*readers),
+            writers: queue(*writers),
             leasing: Arc::default(),
             tidying: Arc::default(),
-            findings: presence
-                .as_ref()
-                .map(|presence| presence.findings().clone())
-                .unwrap_or_default(),
+            findings,
             presence,
+            options: Arc::new(options.clone()),
+            is_open,
         }
     }
 
@@ -69,7 +76,16 @@ impl PostgresStore {
         F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
         let written = self.writers.clone().write(work);
-        Box::pin(async move { self.findings.of_write(written.await) })
+        Box::pin(async move {
+            let written = self.findings.of_write(written.await);
+            if let (Err(StoreError::Moved { session, .. }), Some(presence)) =
+                (&written, &self.presence)
+            {
+                // The news that it was taken may have been lost.
+                presence.note_lost(*session);
+            }
+            written
+        })
     }
 
     /// Runs one statement in a transaction.

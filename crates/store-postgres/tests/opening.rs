@@ -127,7 +127,7 @@ async fn a_wrong_password_is_an_error_without_it() {
     let address: PostgresAddress = server.url(user, &database).parse().unwrap();
     let wrong = PostgresOptions::new(address.clone().with_password("hunter2"));
     let error = PostgresStore::open(&wrong).await.unwrap_err();
-    assert!(matches!(error, PostgresOpenError::Unreachable(_)), "{error:?}");
+    assert!(matches!(error, PostgresOpenError::Refused(_)), "{error:?}");
     assert!(!format!("{error} {error:?} {wrong:?}").contains("hunter2"));
     let right = PostgresOptions::new(address.with_password(password));
     PostgresStore::open(&right).await.unwrap();
@@ -144,7 +144,7 @@ async fn a_database_that_cannot_be_used_is_an_error_that_says_why() {
 
     let missing = PostgresStore::open(&server.options("missing")).await.unwrap_err();
     assert!(
-        matches!(&missing, PostgresOpenError::Unreachable(why) if why.contains("missing")),
+        matches!(&missing, PostgresOpenError::Refused(why) if why.contains("missing")),
         "{missing:?}"
     );
 

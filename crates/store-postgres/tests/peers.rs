@@ -85,7 +85,7 @@ fn serve(store: &PostgresStore) -> JoinHandle<()> {
 }
 
 fn is_moved<T: std::fmt::Debug>(outcome: StoreResult<T>, to: &str) -> bool {
-    matches!(&outcome, Err(StoreError::Moved(holder)) if holder == to)
+    matches!(&outcome, Err(StoreError::Moved { holder, .. }) if holder == to)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

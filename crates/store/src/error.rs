@@ -1,6 +1,8 @@
 use std::io;
 use std::pin::Pin;
 
+use bethink_transcript::SessionId;
+
 /// Errors of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
@@ -25,8 +27,8 @@ pub enum StoreError {
     #[error("another daemon is using the database: {0}")]
     InUse(String),
     /// The session belongs to another daemon; nothing was written.
-    #[error("the session has moved to another daemon ({0})")]
-    Moved(String),
+    #[error("the session has moved to another daemon ({holder})")]
+    Moved { session: SessionId, holder: String },
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),

@@ -16,7 +16,7 @@ pub struct NotesRecord {
     pub session: SessionId,
     /// The text that the daemon wrote last.
     pub text: String,
-    /// Hash of the file that this text replaced; empty if there was none. If the file still has this hash, the daemon
+    /// Hash (BLAKE3, hexadecimal) of the file that this text replaced; empty if there was none. If the file still has this hash, the daemon
     /// was killed before it wrote the new file.
     pub replaced: String,
     /// JSON of the daemon's own lines, in the format of the engine that merges notes.

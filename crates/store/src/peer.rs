@@ -40,6 +40,8 @@ pub trait PeerStore {
 /// News from other daemons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerNews {
+    /// There are other daemons. Sent once.
+    Joined,
     /// Another daemon wants this session, or has taken it.
     Wanted(SessionId),
     /// A text that another daemon sent.

@@ -272,6 +272,7 @@ impl TransferService {
         mut receive: mpsc::Receiver<ImportChunk>,
     ) -> Result<()> {
         let mut hash = Some(hash);
+        let mut here = Vec::new();
         while let Some(chunk) = receive.recv().await {
             let chunk = with_waiting(chunk, &mut receive);
             // A session is as old as its first message.
@@ -303,6 +304,15 @@ impl TransferService {
                 ImportBatch { session, records: chunk.records, progress: Some((job.id, progress)) };
             // Concurrent writes share a commit, and are made in the order in which they were requested.
             let store = self.cx.store();
+            if store.is_shared() {
+                for new in new {
+                    let created = store.create_session(new, None).await?.session.id;
+                    here.push(self.sessions.keep_here(created).await?);
+                }
+                let write = || store.import(batch.clone());
+                self.sessions.write_back(session, write).await?;
+                continue;
+            }
             let last = new.pop().map(|last| store.create_session(last, None));
             try_join_all(new.into_iter().map(|new| store.create_session(new, None))).await?;
             try_join(OptionFuture::from(last).map(Option::transpose), store.import(batch)).await?;

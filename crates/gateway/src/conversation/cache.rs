@@ -230,6 +230,12 @@ impl ConversationCache {
         self.state().drop_conversation(session);
     }
 
+    pub(super) fn forget_all(&self) {
+        let mut state = self.state();
+        let all: Vec<SessionId> = state.conversations.keys().copied().collect();
+        all.into_iter().for_each(|session| state.drop_conversation(session));
+    }
+
     pub(super) fn deleted(&self, session: SessionId) {
         let mut state = self.state();
         state.drop_conversation(session);

@@ -36,6 +36,7 @@ fn observe(cache: &ConversationCache, event: &SessionEvent<'_>) {
         SessionEvent::Decided { session } => cache.edited(*session),
         SessionEvent::Deleted { session } => cache.deleted(*session),
         SessionEvent::GivenUp { session } => cache.forget(*session),
+        SessionEvent::Missed => cache.forget_all(),
         _ => {}
     }
 }

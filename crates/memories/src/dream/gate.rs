@@ -81,7 +81,7 @@ impl MemoryService {
         // Store this first, so that no other session enqueues it too.
         self.put_last_dream(&project.key, LastDream { at: Some(now), ..last.clone() }).await?;
         let payload = json!({ "project_dir": dir, "session": session.0, "before": last });
-        self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
+        self.cx.jobs().enqueue_background(DREAM, None, &payload).await?;
         self.dream_of_person_if_due(session, dir).await?;
         self.cx.jobs().wake();
         Ok(true)
@@ -99,7 +99,7 @@ impl MemoryService {
         let payload = json!({
             "project_dir": dir, "scope": Scope::Person, "session": session.0, "before": last,
         });
-        self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
+        self.cx.jobs().enqueue_background(DREAM, None, &payload).await?;
         Ok(())
     }
 

@@ -1,10 +1,12 @@
 //! Decides when to extract: after an append that ends a turn. Never waits or fails.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bethink_sessions::{SessionFeature, SessionHandle};
 use bethink_transcript::{Message, Role, SessionId};
 use serde_json::json;
+use tokio_util::sync::DropGuard;
 
 use crate::service::MemoryService;
 
@@ -37,19 +39,20 @@ impl MemoryService {
         if self.cx.settings().memory.extraction == "off" || asked() {
             return;
         }
-        self.enqueue_extraction(handle.id);
+        self.enqueue_extraction(handle.id, Some(handle.in_use()));
     }
 
     /// Enqueues an extraction from a session that was imported.
     pub(crate) fn ask_for_extraction_of_import(&self, session: SessionId) {
         if self.cx.settings().memory.extraction != "off" {
-            self.enqueue_extraction(session);
+            self.enqueue_extraction(session, None);
         }
     }
 
-    fn enqueue_extraction(&self, id: SessionId) {
+    fn enqueue_extraction(&self, id: SessionId, here: Option<Arc<DropGuard>>) {
         let memories = self.clone();
         self.cx.spawn(async move {
+            let _here = here;
             let payload = json!({ "session": id.0 });
             let asked = memories.cx.jobs().enqueue_background(EXTRACT, Some(id), &payload).await;
             if let Err(error) = asked {

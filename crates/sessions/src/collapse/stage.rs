@@ -43,8 +43,9 @@ impl SessionService {
             return;
         }
         handle.staging.store(grown.max(1), Ordering::Relaxed);
-        let (sessions, id) = (self.clone(), handle.id);
+        let (sessions, id, here) = (self.clone(), handle.id, handle.in_use());
         self.cx.spawn(async move {
+            let _here = here;
             let (jobs, payload) = (sessions.cx.jobs(), json!({ "session": id.0 }));
             if let Err(error) = jobs.enqueue_background(COLLAPSE, Some(id), &payload).await {
                 tracing::warn!(
