@@ -85,7 +85,8 @@ const RUNS: [&str; 71] = [
     "doctor",
 ];
 /// Run after the others: they end the daemon, or need none.
-const LAST: [&str; 4] = ["logs", "completions bash", "status", "down"];
+const LAST: [&str; 6] =
+    ["logs", "completions bash", "status", "down", "store check", "store copy ../home ../copy"];
 /// An editor that adds a line.
 const EDITOR: [(&str, &str); 1] = [("EDITOR", "printf 'And wide.\\n' >>")];
 /// Commands that are not run, and why.

@@ -3,6 +3,7 @@
 mod memory;
 mod session;
 mod start;
+mod store;
 mod team;
 mod window;
 mod words;
@@ -22,6 +23,7 @@ pub(crate) use session::{
     HistoryArgs, ListSessions, NewSessionArgs, NotesCommand, Search, SessionCommand,
 };
 pub(crate) use start::{ConfigCommand, Demo, TokenCommand};
+pub(crate) use store::StoreCommand;
 pub(crate) use team::TeamCommand;
 pub(crate) use window::{Compact, Expand};
 
@@ -302,6 +304,10 @@ pub(crate) enum CliCommand {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Copy history between a home and PostgreSQL, or check it
+    #[command(subcommand, arg_required_else_help = true)]
+    #[command(after_help = "Example: bethink store check")]
+    Store(StoreCommand),
     /// Pass an agent's hook event to the daemon (JSON on stdin)
     #[command(
         disable_help_flag = true,

@@ -20,6 +20,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "logs",
             "usage",
             "uninstall",
+            "store",
             "gateway",
             "token",
             "mcp",

@@ -1,10 +1,10 @@
 //! What stores share, whatever database they use: how an append is planned, the checksums of history, the postings of the
-//! search index, and which columns hold the fields of the port's types.
+//! search index, which columns hold the fields of the port's types, and the form in which rows are copied.
 //!
 //! Has no access to a database. Each store has its own statements, and its own way to make transactions durable.
 //!
 //! Reading order: `plan`, `checksum`; `batch`, `postings`, `segments` and `lists` for the index; `columns` and `records`
-//! for rows.
+//! for rows; `rows` for copies.
 
 mod batch;
 mod checksum;
@@ -14,6 +14,7 @@ mod plan;
 mod postings;
 mod receipts;
 mod records;
+mod rows;
 mod segments;
 
 pub use batch::SortedBatch;
@@ -27,4 +28,8 @@ pub use plan::{AppendPlan, NewReceipt, PlannedMessage};
 pub use postings::{PostingPage, merge};
 pub use receipts::{oldest_kept, reused};
 pub use records::{read_json, write_json};
+pub use rows::{
+    BATCH_BYTES, BATCH_ROWS, ColumnKind, ColumnValue, CopiedColumn, CopiedRow, CopiedTable,
+    RowStatements, RowStore, StoreCheck, TableDigest, TableSum, corrupted_row, next_rows,
+};
 pub use segments::{IndexSegment, due};

@@ -12,6 +12,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use crate::locks::{self, Lock};
 use crate::plans;
 use crate::record::Record;
+use crate::row_values::words_hash;
 use crate::sql::sql;
 use crate::store::PostgresStore;
 
@@ -203,7 +204,7 @@ impl MemoryStore for PostgresStore {
         at: UnixMicros,
     ) -> StoreFuture<'_, ()> {
         // The words may be too long for an index.
-        let words = blake3::hash(write_json(&statement.words).as_bytes()).as_bytes().to_vec();
+        let words = words_hash(&write_json(&statement.words));
         self.run(sql(REFUSE).bind(project).bind_all(statement).bind(at).bind(words))
     }
 

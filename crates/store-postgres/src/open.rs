@@ -53,6 +53,9 @@ impl PostgresStore {
             Some(presence) => Some(DaemonClaim::new(address, presence).await?),
             None => None,
         };
+        if schema::has_unfinished_copy(&mut db).await? {
+            return Err(PostgresOpenError::Unfinished);
+        }
         let prepared = timeout(PREPARE, prepare(&mut db, claim.as_mut())).await;
         let report = prepared.map_err(|_| {
             PostgresOpenError::Migrate("the server did not answer in time".to_owned())
@@ -73,7 +76,7 @@ impl PostgresStore {
     }
 }
 
-async fn prepare(
+pub(crate) async fn prepare(
     db: &mut PgConnection,
     claim: Option<&mut DaemonClaim>,
 ) -> Result<PostgresOpenReport, PostgresOpenError> {

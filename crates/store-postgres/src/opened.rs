@@ -62,6 +62,18 @@ pub enum PostgresOpenError {
          daemons first: {0}"
     )]
     Shared(String),
+    #[error(
+        "the database contains only a part of another one; finish `bethink store copy`, or delete the tables of this one"
+    )]
+    Unfinished,
+    #[error("these daemons are using the database; stop them first: {0}")]
+    Daemons(String),
+    #[error("the database is empty: it contains no tables of bethink")]
+    Empty,
+    #[error(
+        "the database was written by an older version of bethink; start a daemon that uses it, which updates it, and stop it again"
+    )]
+    Older,
     #[error("the server's disk is full")]
     Full,
     #[error(

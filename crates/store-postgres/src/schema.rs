@@ -14,7 +14,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
 const LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, FALSE)";
 
-const NO_SCHEMA: &str = "SELECT current_schema() IS NULL";
+pub(crate) const NO_SCHEMA: &str = "SELECT current_schema() IS NULL";
 
 /// Returns whether the schema has the migrations table, and whether it has any other tables, except those of extensions.
 const TABLES: &str = "
@@ -35,6 +35,22 @@ const APPLIED: &str = "
     SELECT version, checksum
     FROM _sqlx_migrations
     ORDER BY version";
+
+/// The table that marks a database as one that has only a part of the rows of another one.
+pub(crate) const COPY_MARK: &str = "copy_progress";
+
+const HAS_COPY_MARK: &str = "
+    SELECT EXISTS (
+        SELECT
+        FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace
+          AND relname = $1
+    )";
+
+/// Returns whether the database has only a part of the rows of another one.
+pub(crate) async fn has_unfinished_copy(db: &mut PgConnection) -> StoreResult<bool> {
+    sql(HAS_COPY_MARK).bind(COPY_MARK.to_owned()).value(db).await
+}
 
 /// Brings the schema up to date, while no other daemon uses it. Returns whether the database was empty.
 pub(crate) async fn prepare(
@@ -62,7 +78,7 @@ pub(crate) async fn prepare(
 }
 
 /// Checks whose database it is, without changing it. Returns its schema, or `None` if it is empty.
-async fn look(db: &mut PgConnection) -> Result<Option<i64>, PostgresOpenError> {
+pub(crate) async fn look(db: &mut PgConnection) -> Result<Option<i64>, PostgresOpenError> {
     let read = |row: &Row| Ok((row.get(0)?, row.get(1)?));
     let (migrated, others) = sql(TABLES).optional(&mut *db, read).await?.unwrap_or_default();
     let applied: Vec<(i64, Vec<u8>)> = match migrated {

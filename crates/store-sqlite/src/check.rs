@@ -71,7 +71,7 @@ async fn check(store: &SqliteStore) -> StoreResult<Option<String>> {
     Ok(fault)
 }
 
-async fn find_fault(db: &mut SqliteConnection) -> StoreResult<Option<String>> {
+pub(crate) async fn find_fault(db: &mut SqliteConnection) -> StoreResult<Option<String>> {
     if let Some(fault) = full_check(db).await? {
         return Ok(Some(fault));
     }

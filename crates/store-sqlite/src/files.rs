@@ -8,6 +8,8 @@
 //! | `NAME.checked` | contains the time of the last check of the whole file |
 //! | `NAME.new`, `NAME.recovering`, `NAME.salvage` | unfinished, removed at the next start |
 //! | `NAME.recovered` | finished, will be renamed to `NAME` |
+//! | `NAME.copying` | is being filled by a copy, which is continued later if it is interrupted |
+//! | `NAME.copying-from` | says what is being copied |
 //! | `NAME.damaged-TIME` | copies of damaged files, never removed |
 
 use std::ffi::OsString;
@@ -102,6 +104,12 @@ pub(crate) fn unmark_clean(path: &Path) -> io::Result<()> {
     sync_directory(path)
 }
 
+/// Writes a small file that survives a crash.
+pub(crate) fn write_note(path: &Path, text: &str) -> io::Result<()> {
+    write_synced(path, text.as_bytes())?;
+    sync_directory(path)
+}
+
 pub(crate) fn mark_suspect(path: &Path, why: &str) -> io::Result<()> {
     write_synced(&beside(path, ".suspect"), why.as_bytes())?;
     sync_directory(path)
@@ -190,7 +198,7 @@ pub(crate) fn swap_in_recovered(path: &Path) -> io::Result<()> {
     sync_directory(path)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

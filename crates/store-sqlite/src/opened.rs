@@ -30,6 +30,18 @@ pub enum OpenError {
     Engine(String),
     #[error("the database is damaged ({reason}) and could not be recovered: {cause}")]
     Unrecovered { reason: String, cause: String },
+    #[error("{0} does not exist")]
+    Missing(PathBuf),
+    #[error(
+        "the database was written by an older version of bethink; start its daemon, which updates it"
+    )]
+    Older,
+    #[error("the database is damaged: {0}; start its daemon, which recovers the intact rows")]
+    Damaged(String),
+    #[error(
+        "{} contains an unfinished copy of {found}; finish that copy, or delete the file", file.display()
+    )]
+    OtherCopy { found: String, file: PathBuf },
     #[error("could not migrate the database: {0}")]
     Migrate(String),
     #[error("could not open the database: {0}")]

@@ -12,6 +12,7 @@ use bethink_store::{StoreError, StoreResult};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Column as _, Row as _, SqliteConnection, TypeInfo, ValueRef};
 
+use crate::error::from_sqlx;
 use crate::sql::{Row, Statement, sql};
 
 const SEAL: &str = "seal";
@@ -116,6 +117,12 @@ impl Row {
             "TEXT" => SealedValue::Text(self.get(column)?),
             _ => SealedValue::Blob(self.get(column)?),
         }))
+    }
+
+    /// Returns the value of a column, or `None` for NULL.
+    pub(crate) fn named(&self, column: &str) -> StoreResult<Option<SealedValue>> {
+        let found = self.0.try_column(column).map_err(from_sqlx)?;
+        self.value(found.ordinal())
     }
 
     /// Returns an error that names the row.

@@ -75,6 +75,13 @@ impl TestServer {
         server
     }
 
+    /// Returns the path of one of PostgreSQL's programs, such as `pg_dump`.
+    pub fn program(&self, name: &str) -> PathBuf {
+        // The programs that were found may be links, next to which the others are missing.
+        let real = self.programs.join("pg_ctl").canonicalize().unwrap();
+        real.with_file_name(name)
+    }
+
     /// Runs a program of PostgreSQL on the server's folder.
     fn run(&self, program: &str, arguments: &[&str]) {
         let program = self.programs.join(program);

@@ -30,6 +30,7 @@ mod replay;
 mod search;
 mod service;
 mod session;
+mod store;
 mod team;
 mod todo;
 mod token;
@@ -134,6 +135,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
             crate::hook::main(&words, |name| std::env::var(name).ok());
             Ok(())
         }
+        CliCommand::Store(command) => Box::pin(store::run(app, command)).await,
         CliCommand::Mcp => Box::pin(mcp::mcp(app)).await,
         CliCommand::Upgrade => upgrade::upgrade(app),
         CliCommand::Completions { shell } => completions(app, shell),

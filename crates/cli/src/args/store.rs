@@ -1,0 +1,34 @@
+//! Arguments of `bethink store`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Copy all history from a home to a PostgreSQL database, or back
+    ///
+    /// FROM and TO are each a home directory or a postgres:// URL. FROM is not changed. TO must be empty; if the copy is
+    /// interrupted, run the same command again, and it continues. At the end, all rows of both are read again and compared.
+    /// No daemon may use FROM or TO. A password can be in PGPASSWORD or ~/.pgpass.
+    #[command(
+        after_help = "Example: bethink store copy ~/.local/share/bethink postgres://ann@db.example.org/bethink"
+    )]
+    Copy {
+        /// The home or database to copy
+        from: String,
+        /// The home or database to copy to
+        to: String,
+        /// The home whose rows to copy if the database has those of several homes [default: the one that is copied from or to]
+        #[arg(long, value_name = "DIR")]
+        home: Option<PathBuf>,
+    },
+    /// Check everything that has a checksum
+    ///
+    /// The daemon may be running. A damaged home is recovered when its daemon starts next.
+    #[command(after_help = "Example: bethink store check")]
+    Check {
+        /// A home or a postgres:// URL [default: the database that the settings name]
+        place: Option<String>,
+    },
+}

@@ -1,0 +1,101 @@
+//! Why a store could not be copied or checked.
+
+use std::io;
+use std::path::PathBuf;
+
+use bethink_store::StoreError;
+use bethink_store_postgres::{HomeOfRows, PostgresOpenError};
+use bethink_store_sqlite::OpenError;
+
+/// The reason. Contains no password.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    #[error("could not use the URL: {0}")]
+    Url(PostgresOpenError),
+    #[error(
+        "both are PostgreSQL databases; use `pg_dump` and `pg_restore`, which copy the rows of all homes"
+    )]
+    TwoDatabases,
+    #[error("both are the same home")]
+    SameHome,
+    #[error("{0} is not a home of bethink: it has no bethink.db")]
+    NoHome(PathBuf),
+    #[error("could not use the home {home}")]
+    Home { home: PathBuf, source: io::Error },
+    #[error("a daemon or a copy is using {home} ({holder}); stop it first, with `bethink down`")]
+    HomeInUse { home: PathBuf, holder: String },
+    #[error("could not open the database in {home}")]
+    File { home: PathBuf, source: OpenError },
+    #[error("could not open the {database}")]
+    Database { database: String, source: PostgresOpenError },
+    #[error("{0} has no file database-id, so no rows in a database belong to it")]
+    NoId(PathBuf),
+    #[error(
+        "the database has rows of several homes; name the home whose rows to copy with --home DIR: {}", list(.0)
+    )]
+    SeveralHomes(Vec<HomeOfRows>),
+    #[error(
+        "could not copy: {from} has {table}{}, but {to} does not; use the same version for both",
+        column.as_ref().map(|it| format!(" with the column {it}")).unwrap_or_default()
+    )]
+    Schemas { from: String, to: String, table: String, column: Option<String> },
+    #[error("{place} is not empty, and not a copy of the other one: its table {table} has rows")]
+    NotEmpty { place: String, table: String },
+    #[error("{place} has a part of the rows of another copy, which is not finished: {found}")]
+    OtherCopy { place: String, found: String },
+    #[error("could not read from {place}")]
+    Read { place: String, source: StoreError },
+    #[error("could not write to {place}")]
+    Write { place: String, source: StoreError },
+    #[error("the copy differs from what was copied, in the table {table}; it was not made usable")]
+    Differs { table: String },
+}
+
+impl CopyError {
+    /// Returns whether other arguments are needed.
+    pub fn is_of_the_arguments(&self) -> bool {
+        matches!(
+            self,
+            Self::Url(_)
+                | Self::TwoDatabases
+                | Self::SameHome
+                | Self::NoHome(_)
+                | Self::NoId(_)
+                | Self::SeveralHomes(_)
+        )
+    }
+
+    /// Returns what to do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotEmpty { .. } => Some(
+                "name an empty database, or a home without bethink.db; nothing was changed there",
+            ),
+            Self::OtherCopy { .. } => {
+                Some("finish that copy, or create another empty database or schema")
+            }
+            Self::Differs { .. } => Some("run `bethink store check` on both"),
+            Self::Read { source: StoreError::Damaged(_), .. } => Some(
+                "the copy is not complete, and no daemon can use it; recover or restore what you copy from, then run \
+                 the same command again",
+            ),
+            Self::File { source: OpenError::Full, .. }
+            | Self::Database { source: PostgresOpenError::Full, .. }
+            | Self::Write { source: StoreError::Full, .. } => {
+                Some("make space, then run the same command again: it continues")
+            }
+            Self::Read { .. } | Self::Write { .. } => {
+                Some("run the same command again: it continues")
+            }
+            _ => None,
+        }
+    }
+}
+
+fn list(homes: &[HomeOfRows]) -> String {
+    let name = |home: &HomeOfRows| match home.daemons.as_str() {
+        "" => home.home.to_string(),
+        daemons => format!("{} ({daemons})", home.home),
+    };
+    homes.iter().map(name).collect::<Vec<_>>().join(", ")
+}

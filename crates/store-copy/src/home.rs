@@ -1,0 +1,106 @@
+//! Homes: their lock, and the id by which a PostgreSQL database knows them.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use bethink_config::Home;
+use rustix::fs::OFlags;
+use uuid::Uuid;
+
+use crate::error::CopyError;
+
+/// Number of attempts to take the lock. A client that tests whether a daemon holds the lock holds it for a few
+/// microseconds itself.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Creates the home if it does not exist.
+pub(crate) fn create_home(home: &Path) -> Result<(), CopyError> {
+    if home.is_dir() {
+        return Ok(());
+    }
+    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(home);
+    created.map_err(|source| CopyError::Home { home: home.to_owned(), source })
+}
+
+/// Takes the lock that a daemon of the home holds. It is held as long as the file is open.
+pub(crate) async fn lock_home(home: &Path) -> Result<File, CopyError> {
+    match try_lock_home(home).await? {
+        Ok(file) => Ok(file),
+        Err(holder) => Err(CopyError::HomeInUse { home: home.to_owned(), holder }),
+    }
+}
+
+/// Takes the lock, or returns who has it.
+pub(crate) async fn try_lock_home(home: &Path) -> Result<Result<File, String>, CopyError> {
+    let cannot = |source| CopyError::Home { home: home.to_owned(), source };
+    let path = Home::new(home).lock();
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    // A symbolic link in this place must not lead to another file.
+    let mut file =
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(&path).map_err(cannot)?;
+    for tries in 1.. {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if tries < TRIES => tokio::time::sleep(PAUSE).await,
+            Err(TryLockError::WouldBlock) => {
+                let holder = fs::read_to_string(&path).unwrap_or_default();
+                return Ok(Err(match holder.trim() {
+                    "" => "just starting".to_owned(),
+                    holder => holder.to_owned(),
+                }));
+            }
+            Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
+        }
+    }
+    // Only for the error message of a daemon.
+    let holder = format!("pid {}\n", std::process::id());
+    if let Err(error) = file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())) {
+        tracing::debug!(%error, "could not write the process id to the lock file");
+    }
+    Ok(Ok(file))
+}
+
+/// Reads the id of a home, if it has one.
+pub(crate) fn home_id(home: &Path) -> Result<Option<Uuid>, CopyError> {
+    let path = Home::new(home).database_id();
+    let cannot = |source| CopyError::Home { home: home.to_owned(), source };
+    match fs::read_to_string(&path) {
+        Ok(text) => match text.trim().parse() {
+            Ok(id) => Ok(Some(id)),
+            Err(_) => {
+                let why = format!("{} does not contain a UUID", path.display());
+                Err(cannot(io::Error::new(ErrorKind::InvalidData, why)))
+            }
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(cannot(error)),
+    }
+}
+
+/// Reads the id of a home, or creates it.
+pub(crate) fn make_home_id(home: &Path) -> Result<Uuid, CopyError> {
+    if let Some(id) = home_id(home)? {
+        return Ok(id);
+    }
+    let id = Uuid::new_v4();
+    let written = write_id(home, id);
+    written.map_err(|source| CopyError::Home { home: home.to_owned(), source })?;
+    Ok(id)
+}
+
+/// Writes the id into another file first, so that no crash leaves an incomplete one.
+fn write_id(home: &Path, id: Uuid) -> io::Result<()> {
+    let path = Home::new(home).database_id();
+    let draft = path.with_extension("new");
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    writeln!(file, "{id}")?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    File::open(home)?.sync_all()
+}

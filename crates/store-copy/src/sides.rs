@@ -1,0 +1,192 @@
+//! The two sides of a copy, opened and locked.
+
+use std::fs::File;
+use std::path::Path;
+
+use bethink_config::Home;
+use bethink_store::{StoreError, StoreResult};
+use bethink_store_format::RowStore;
+use bethink_store_postgres::{PostgresAddress, PostgresOpenError, PostgresRows, PostgresTarget};
+use bethink_store_sqlite::{OpenError, SqliteRows, SqliteTarget, UnfinishedFile};
+use bethink_transcript::UnixMicros;
+use uuid::Uuid;
+
+use crate::error::CopyError;
+use crate::home::{create_home, lock_home};
+use crate::place::StorePlace;
+
+/// The side that is read.
+#[derive(Debug)]
+pub(crate) enum CopySource {
+    File { rows: SqliteRows, _lock: File },
+    Database(PostgresRows),
+}
+
+/// The side that is written.
+#[derive(Debug)]
+pub(crate) struct CopyTarget {
+    rows: TargetRows,
+    pub(crate) state: TargetState,
+}
+
+#[derive(Debug)]
+enum TargetRows {
+    File { rows: SqliteRows, file: Option<UnfinishedFile>, _lock: File },
+    Database(PostgresRows),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TargetState {
+    Empty,
+    /// It has a part of the rows.
+    Resumed,
+    /// This table has rows, and perhaps all tables have what they should.
+    Filled(String),
+}
+
+impl CopySource {
+    pub(crate) async fn open(place: &StorePlace, now: UnixMicros) -> Result<Self, CopyError> {
+        match place {
+            StorePlace::Home(home) => {
+                let path = Home::new(home).database();
+                if !path.exists() {
+                    return Err(CopyError::NoHome(home.clone()));
+                }
+                let lock = lock_home(home).await?;
+                let rows =
+                    SqliteRows::open(&path, now).await.map_err(|error| in_home(home, error))?;
+                Ok(Self::File { rows, _lock: lock })
+            }
+            StorePlace::Database(address) => {
+                let rows = PostgresRows::open(address).await;
+                Ok(Self::Database(rows.map_err(|error| in_database(address, error))?))
+            }
+        }
+    }
+
+    pub(crate) fn rows(&mut self) -> &mut dyn RowStore {
+        match self {
+            Self::File { rows, .. } => rows,
+            Self::Database(rows) => rows,
+        }
+    }
+
+    /// Returns the number of rows that no version could read, and that only a file has.
+    pub(crate) async fn unread_rows(&mut self) -> StoreResult<u64> {
+        match self {
+            Self::File { rows, .. } => rows.unread_rows().await,
+            Self::Database(_) => Ok(0),
+        }
+    }
+
+    pub(crate) async fn close(self) -> StoreResult<()> {
+        match self {
+            Self::File { rows, .. } => rows.close().await,
+            Self::Database(rows) => rows.close().await,
+        }
+    }
+}
+
+impl CopyTarget {
+    /// Opens the target of a copy of `source`. If it is a database, the rows become those of `home`.
+    pub(crate) async fn open(
+        place: &StorePlace,
+        source: &str,
+        home: Option<Uuid>,
+    ) -> Result<Self, CopyError> {
+        let (rows, state) = match place {
+            StorePlace::Home(home) => open_file(home, source).await?,
+            StorePlace::Database(address) => {
+                open_database(address, source, home.unwrap_or_default()).await?
+            }
+        };
+        Ok(Self { rows, state })
+    }
+
+    pub(crate) fn rows(&mut self) -> &mut dyn RowStore {
+        match &mut self.rows {
+            TargetRows::File { rows, .. } => rows,
+            TargetRows::Database(rows) => rows,
+        }
+    }
+
+    /// Makes the complete copy usable.
+    pub(crate) async fn finish(self, place: &StorePlace) -> Result<(), CopyError> {
+        match self.rows {
+            TargetRows::File { rows, file: Some(file), _lock } => {
+                let home = place.home().unwrap_or(Path::new(""));
+                file.finish(rows).await.map_err(|error| in_home(home, error))
+            }
+            TargetRows::File { rows, file: None, _lock } => {
+                rows.close().await.map_err(|error| writing(place, error))
+            }
+            TargetRows::Database(rows) => {
+                rows.finish().await.map_err(|error| writing(place, error))
+            }
+        }
+    }
+
+    /// Leaves everything as it is.
+    pub(crate) async fn close(self) -> StoreResult<()> {
+        match self.rows {
+            TargetRows::File { rows, .. } => rows.close().await,
+            TargetRows::Database(rows) => rows.close().await,
+        }
+    }
+}
+
+async fn open_file(home: &Path, source: &str) -> Result<(TargetRows, TargetState), CopyError> {
+    create_home(home)?;
+    let lock = lock_home(home).await?;
+    let opened = SqliteTarget::open(&Home::new(home).database(), source).await;
+    Ok(match opened.map_err(|error| in_home(home, error))? {
+        SqliteTarget::Unfinished { rows, file, is_resumed } => {
+            let state = if is_resumed { TargetState::Resumed } else { TargetState::Empty };
+            (TargetRows::File { rows, file: Some(file), _lock: lock }, state)
+        }
+        SqliteTarget::Filled(mut rows) => {
+            let table = rows.first_filled().await.map_err(|error| in_home(home, error.into()))?;
+            let state = TargetState::Filled(table.unwrap_or_default());
+            (TargetRows::File { rows, file: None, _lock: lock }, state)
+        }
+    })
+}
+
+async fn open_database(
+    address: &PostgresAddress,
+    source: &str,
+    home: Uuid,
+) -> Result<(TargetRows, TargetState), CopyError> {
+    let failed = |error: StoreError| in_database(address, error.into());
+    let opened = PostgresRows::open_target(address).await;
+    let mut rows = opened.map_err(|error| in_database(address, error))?;
+    rows.choose_home(home).await.map_err(failed)?;
+    let state = match rows.state().await.map_err(failed)? {
+        PostgresTarget::Empty => {
+            rows.begin(source).await.map_err(failed)?;
+            TargetState::Empty
+        }
+        PostgresTarget::Unfinished(found) if found == source => TargetState::Resumed,
+        PostgresTarget::Unfinished(found) => {
+            return Err(CopyError::OtherCopy { place: address.to_string(), found });
+        }
+        PostgresTarget::Filled(table) => TargetState::Filled(table),
+    };
+    Ok((TargetRows::Database(rows), state))
+}
+
+fn in_home(home: &Path, source: OpenError) -> CopyError {
+    CopyError::File { home: home.to_owned(), source }
+}
+
+fn in_database(address: &PostgresAddress, source: PostgresOpenError) -> CopyError {
+    CopyError::Database { database: address.to_string(), source }
+}
+
+pub(crate) fn reading(place: &StorePlace, source: StoreError) -> CopyError {
+    CopyError::Read { place: place.to_string(), source }
+}
+
+pub(crate) fn writing(place: &StorePlace, source: StoreError) -> CopyError {
+    CopyError::Write { place: place.to_string(), source }
+}

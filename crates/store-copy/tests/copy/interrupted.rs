@@ -1,0 +1,113 @@
+//! Copies that do not reach their end.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bethink_store_copy::{CopyError, CopyReport, CopyRequest, CopyStep, StorePlace, copy};
+use bethink_store_postgres::{PostgresAddress, PostgresOpenError, PostgresOptions, PostgresStore};
+use tokio::sync::Notify;
+
+use crate::random::{fill_home, sums_of_home};
+use crate::{copied, in_database, in_home, request, server};
+
+/// Copies until `steps` batches were copied or compared, and then stops in the middle of what it does.
+async fn copy_some(request: &CopyRequest, steps: u64) -> Option<Result<CopyReport, CopyError>> {
+    let (left, stop) = (Arc::new(AtomicU64::new(steps)), Arc::new(Notify::new()));
+    let mut progress = {
+        let (left, stop) = (Arc::clone(&left), Arc::clone(&stop));
+        move |_: CopyStep| {
+            if left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                stop.notify_one();
+            }
+        }
+    };
+    let copying = pin!(copy(request, &mut progress));
+    tokio::select! {
+        biased;
+        () = stop.notified() => None,
+        done = copying => Some(done),
+    }
+}
+
+/// Repeats the copy, each time a bit further, until it is complete.
+async fn copy_in_parts(from: StorePlace, to: StorePlace) -> CopyReport {
+    let request = request(from, to);
+    for steps in 1.. {
+        if let Some(done) = copy_some(&request, steps * 3).await {
+            // The connection of the copy that was stopped may still be open.
+            match done {
+                Err(CopyError::Database { source: PostgresOpenError::Daemons(_), .. }) => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                done => return done.unwrap(),
+            }
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+#[tokio::test]
+async fn an_interrupted_copy_continues_where_it_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    fill_home(&from, 1).await;
+    let database = server().await.bare_database().await;
+    let report = copy_in_parts(in_home(&from), in_database(&database).await).await;
+    assert!(report.is_resumed, "{report:?}");
+    let report = copy_in_parts(in_database(&database).await, in_home(&to)).await;
+    assert!(report.is_resumed, "{report:?}");
+    assert_eq!(sums_of_home(&from).await, sums_of_home(&to).await);
+}
+
+#[tokio::test]
+async fn a_part_of_a_copy_is_not_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, other, to) =
+        (dir.path().join("from"), dir.path().join("other"), dir.path().join("to"));
+    fill_home(&from, 1).await;
+    fill_home(&other, 2).await;
+    let database = server().await.bare_database().await;
+    let to_database = request(in_home(&from), in_database(&database).await);
+    assert!(copy_some(&to_database, 5).await.is_none());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let address = PostgresAddress::from(server().await.address(&database));
+    let opened = PostgresStore::open(&PostgresOptions::new(address)).await;
+    assert!(matches!(opened, Err(PostgresOpenError::Unfinished)), "{opened:?}");
+    let refused = copied(in_home(&other), in_database(&database).await).await;
+    assert!(matches!(refused, Err(CopyError::OtherCopy { .. })), "{refused:?}");
+    let refused = copied(in_database(&database).await, in_home(&to)).await.unwrap_err();
+    let unfinished = |source: &PostgresOpenError| matches!(source, PostgresOpenError::Unfinished);
+    assert!(matches!(&refused, CopyError::Database { source, .. } if unfinished(source)));
+
+    let to_home = request(in_home(&from), in_home(&to));
+    assert!(copy_some(&to_home, 5).await.is_none());
+    assert!(!to.join("bethink.db").exists());
+    let refused = copied(in_home(&other), in_home(&to)).await.unwrap_err();
+    assert!(matches!(&refused, CopyError::File { .. }), "{refused:?}");
+    copied(in_home(&from), in_home(&to)).await.unwrap();
+    assert_eq!(sums_of_home(&from).await, sums_of_home(&to).await);
+}
+
+/// The daemon of the source ran between two attempts.
+#[tokio::test]
+async fn rows_that_changed_after_an_interruption_are_copied_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    fill_home(&from, 1).await;
+    let database = server().await.bare_database().await;
+    let to_database = request(in_home(&from), in_database(&database).await);
+    // Everything was copied, but not yet compared.
+    assert!(copy_some(&to_database, 40).await.is_none());
+    let mut db = server().await.connect(&database).await;
+    let changed = "
+        UPDATE notes SET text = 'older' WHERE number = 3;
+        INSERT INTO team_places_of_homes (project, dir, home)
+        SELECT 'gone', 'since', home FROM team_places_of_homes LIMIT 1";
+    sqlx::raw_sql(changed).execute(&mut db).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    copied(in_home(&from), in_database(&database).await).await.unwrap();
+    copied(in_database(&database).await, in_home(&to)).await.unwrap();
+    assert_eq!(sums_of_home(&from).await, sums_of_home(&to).await);
+}

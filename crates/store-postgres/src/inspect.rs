@@ -1,0 +1,36 @@
+//! Checks a database without changing it, whether or not daemons use it.
+
+use bethink_store::{CheckStore as _, Store as _};
+use bethink_store_format::StoreCheck;
+
+use crate::address::PostgresAddress;
+use crate::opened::PostgresOpenError;
+use crate::options::PostgresOptions;
+use crate::rows::connect;
+use crate::schema;
+use crate::sql::sql;
+use crate::store::PostgresStore;
+
+const MESSAGES: &str = "SELECT count(*) FROM messages";
+const LINES: &str = "SELECT count(*) FROM records";
+
+/// Reads every row that has a checksum.
+pub async fn check_database(address: &PostgresAddress) -> Result<StoreCheck, PostgresOpenError> {
+    let mut db = connect(address).await?;
+    match schema::look(&mut db).await? {
+        None => return Err(PostgresOpenError::Empty),
+        Some(found) if found != schema::known() => return Err(PostgresOpenError::Older),
+        Some(_) => {}
+    }
+    if schema::has_unfinished_copy(&mut db).await? {
+        return Err(PostgresOpenError::Unfinished);
+    }
+    let store = PostgresStore::start(&PostgresOptions::new(address.clone()));
+    // Its schema was looked at above.
+    let _ = store.is_open.set(());
+    let damage = store.check().await?;
+    store.close().await?;
+    let messages = sql(MESSAGES).value(&mut *db).await?;
+    let lines = sql(LINES).value(&mut *db).await?;
+    Ok(StoreCheck { damage, messages, lines })
+}
