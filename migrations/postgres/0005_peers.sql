@@ -37,7 +37,7 @@ ALTER TABLE sessions ALTER COLUMN holder SET DEFAULT own_daemon();
 CREATE FUNCTION moved_to(holder BIGINT) RETURNS TEXT LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN own_daemon() IS NULL OR holder = own_daemon() THEN NULL
-        ELSE coalesce((SELECT daemons.name FROM daemons WHERE daemons.number = holder), 'none at the moment')
+        ELSE coalesce((SELECT daemons.name FROM daemons WHERE daemons.number = holder), 'no daemon')
     END
 $$;
 

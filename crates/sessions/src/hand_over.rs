@@ -19,8 +19,8 @@ const MAX_WAIT: Duration = Duration::from_secs(8);
 pub(crate) const TAKE_TRIES: usize = 3;
 
 impl SessionService {
-    /// Makes the session this daemon's, until nothing uses its handle any more and another daemon wants it. Does nothing if only
-    /// one daemon uses the database.
+    /// Makes the session this daemon's, until another daemon wants it and no request uses its handle. Does nothing if only
+    /// one daemon can use the database.
     pub(crate) async fn take(&self, id: SessionId) -> StoreResult<()> {
         if self.cx.store().is_shared() {
             self.cx.store().take_session(id).await?;
@@ -55,8 +55,8 @@ impl SessionService {
         write().await
     }
 
-    /// Keeps other daemons from taking the session until the handle is dropped, or for several seconds if they insist. Returns
-    /// `None` if there are none.
+    /// Keeps other daemons from taking the session until the handle is dropped, but not longer than [`MAX_WAIT`] after they asked.
+    /// Returns `None` if only one daemon can use the database.
     pub async fn keep_here(&self, id: SessionId) -> Result<Option<Arc<SessionHandle>>> {
         match self.cx.store().is_shared() {
             true => self.handle(id).await.map(Some),

@@ -270,7 +270,7 @@ impl SessionHandle {
 }
 
 fn moved(session: SessionId) -> StoreError {
-    StoreError::Moved { session, holder: "it is being handed over".to_owned() }
+    StoreError::Moved { session, holder: "the daemon that has asked for it".to_owned() }
 }
 
 fn tokens_of(messages: &[Arc<Message>]) -> u64 {

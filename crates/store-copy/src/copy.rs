@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bethink_store::StoreResult;
+use bethink_store::{StoreError, StoreResult};
 use bethink_store_format::{CopiedTable, RowStore, TableDigest, TableSum, next_rows};
 use bethink_transcript::UnixMicros;
 use uuid::Uuid;
@@ -231,11 +231,21 @@ impl CopyWork<'_> {
             let read = |error| reading(from, error);
             let write = |error| writing(to, error);
             let mut after = self.target.last_number(table).await.map_err(write)?;
+            let mut is_continued = after > 0;
             loop {
                 let rows = next_rows(&mut *self.source, table, after).await.map_err(read)?;
                 let Some(last) = rows.last() else { break };
-                after = last.number;
-                self.target.insert(table, rows).await.map_err(write)?;
+                let last = last.number;
+                match self.target.insert(table, rows).await {
+                    // A row that was replaced in the source since the interruption has the key of an older copy.
+                    Err(StoreError::Failed(_)) if is_continued => {
+                        self.target.clear(table).await.map_err(write)?;
+                        (after, is_continued) = (0, false);
+                        continue;
+                    }
+                    inserted => inserted.map_err(write)?,
+                }
+                after = last;
                 let done = before + after.unsigned_abs();
                 (self.progress)(CopyStep { phase: CopyPhase::Copying, done, total });
             }

@@ -18,28 +18,32 @@ pub enum CopyError {
     TwoDatabases,
     #[error("both are the same home")]
     SameHome,
-    #[error("{0} is not a home of bethink: it has no bethink.db")]
+    #[error("{0} contains no database of bethink (no file bethink.db)")]
     NoHome(PathBuf),
     #[error("could not use the home {home}")]
     Home { home: PathBuf, source: io::Error },
-    #[error("a daemon or a copy is using {home} ({holder}); stop it first, with `bethink down`")]
+    #[error(
+        "a daemon or a copy is using {home} ({holder}); stop the daemon of this home, or wait for the copy"
+    )]
     HomeInUse { home: PathBuf, holder: String },
     #[error("could not open the database in {home}")]
     File { home: PathBuf, source: OpenError },
     #[error("could not open the {database}")]
     Database { database: String, source: PostgresOpenError },
-    #[error("{0} has no file database-id, so no rows in a database belong to it")]
+    #[error("{0} has no file database-id, so it has no rows in a database")]
     NoId(PathBuf),
     #[error(
-        "the database has rows of several homes; name the home whose rows to copy with --home DIR: {}", list(.0)
+        "the database has rows of several homes; choose one with --home DIR, a home whose file database-id contains one of these ids: {}", list(.0)
     )]
     SeveralHomes(Vec<HomeOfRows>),
     #[error(
-        "could not copy: {from} has {table}{}, but {to} does not; use the same version for both",
+        "could not copy: {from} has {table}{}, but {to} does not; start and stop the daemons of both with this version of bethink, which updates them",
         column.as_ref().map(|it| format!(" with the column {it}")).unwrap_or_default()
     )]
     Schemas { from: String, to: String, table: String, column: Option<String> },
-    #[error("{place} is not empty, and not a copy of the other one: its table {table} has rows")]
+    #[error(
+        "{place} is not empty, and is not a copy of what is to be copied: its table {table} has rows"
+    )]
     NotEmpty { place: String, table: String },
     #[error("{place} has a part of the rows of another copy, which is not finished: {found}")]
     OtherCopy { place: String, found: String },
@@ -47,7 +51,9 @@ pub enum CopyError {
     Read { place: String, source: StoreError },
     #[error("could not write to {place}")]
     Write { place: String, source: StoreError },
-    #[error("the copy differs from what was copied, in the table {table}; it was not made usable")]
+    #[error(
+        "the copy differs from what was copied, in the table {table}; no daemon can use the copy"
+    )]
     Differs { table: String },
 }
 
@@ -76,8 +82,8 @@ impl CopyError {
             }
             Self::Differs { .. } => Some("run `bethink store check` on both"),
             Self::Read { source: StoreError::Damaged(_), .. } => Some(
-                "the copy is not complete, and no daemon can use it; recover or restore what you copy from, then run \
-                 the same command again",
+                "the copy is not complete, and no daemon can use it; if the damage is in what you copy from, recover or restore that, \
+                 otherwise delete the copy; then run the same command again",
             ),
             Self::File { source: OpenError::Full, .. }
             | Self::Database { source: PostgresOpenError::Full, .. }

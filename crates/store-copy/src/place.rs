@@ -20,7 +20,10 @@ impl FromStr for StorePlace {
 
     /// Parses a URL such as `postgres://ann@db.example.org/bethink`, or the path of a home.
     fn from_str(text: &str) -> Result<Self, CopyError> {
-        match text.contains("://") {
+        let is_url = text.contains("://")
+            || text.starts_with("postgres:")
+            || text.starts_with("postgresql:");
+        match is_url {
             true => text.parse().map(Self::in_database).map_err(CopyError::Url),
             false => Ok(Self::Home(PathBuf::from(text))),
         }

@@ -60,6 +60,10 @@ impl PostgresStore {
         let report = prepared.map_err(|_| {
             PostgresOpenError::Migrate("the server did not answer in time".to_owned())
         })??;
+        // Again, because a copy may have begun before this daemon had its lock.
+        if schema::has_unfinished_copy(&mut db).await? {
+            return Err(PostgresOpenError::Unfinished);
+        }
         // Only ends the connection sooner: nothing depends on it.
         drop(db.close().await);
         if report.unsafe_settings {

@@ -10,7 +10,7 @@ use crate::error::from_sqlx;
 pub struct PostgresOpenReport {
     /// The database was empty.
     pub new: bool,
-    /// The server is set to lose commits in a power failure: `fsync` or `full_page_writes` is off.
+    /// The server can lose commits in a power failure: `fsync` or `full_page_writes` is off.
     pub unsafe_settings: bool,
 }
 
@@ -36,7 +36,7 @@ pub enum PostgresOpenError {
     )]
     Unencrypted,
     #[error(
-        "the database was written by a newer version of bethink (its schema is {found}; this version supports up to {known}); \
+        "the database was written by a newer version of bethink (its schema version is {found}; this version of bethink supports up to {known}); \
          use the newer version, or another database"
     )]
     Newer { found: i64, known: i64 },
@@ -58,14 +58,16 @@ pub enum PostgresOpenError {
     )]
     InUse(String),
     #[error(
-        "this version of bethink has to update the database, which it can do only while no other daemon uses it; stop these \
-         daemons first: {0}"
+        "the tables of the database are being updated or copied, or have to be updated by this version of bethink, which can do \
+         that only while no other daemon uses them; stop these daemons first, or try again when the update or copy has ended: {0}"
     )]
     Shared(String),
     #[error(
-        "the database contains only a part of another one; finish `bethink store copy`, or delete the tables of this one"
+        "the database contains an incomplete copy; finish `bethink store copy`, or delete the database"
     )]
     Unfinished,
+    #[error("the server is a standby; connect to the primary server")]
+    Standby,
     #[error("these daemons are using the database; stop them first: {0}")]
     Daemons(String),
     #[error("the database is empty: it contains no tables of bethink")]

@@ -27,7 +27,7 @@ const TAKE: &str = "
     SET holder = own_daemon()
     WHERE id = $1";
 
-/// Background jobs about a session follow it, those that run only if their daemon is gone. Jobs that a client waits for stay
+/// Background jobs about a session follow it, running ones only if their daemon has stopped. Jobs that a client waits for stay
 /// with that client's daemon.
 const TAKE_JOBS: &str = "
     UPDATE jobs_of_homes

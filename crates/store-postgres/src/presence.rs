@@ -188,7 +188,7 @@ impl Presence {
             || !connection.try_lock_shared(Lock::Daemons(schema)).await?
         {
             let other = connection.running(Some(identity.home), *number).await;
-            return Err(StoreError::InUse(format!("{other} has taken the place of this one")));
+            return Err(StoreError::InUse(other));
         }
         let found = schema::found(&mut connection.listener).await?;
         if found != schema::known() {
@@ -306,7 +306,7 @@ pub(crate) struct DaemonClaim {
 }
 
 impl DaemonClaim {
-    /// Takes the place of this home. Returns `InUse` if another daemon has it.
+    /// Locks this home. Returns `InUse` if another daemon has it.
     pub(crate) async fn new(address: &PostgresAddress, presence: &Presence) -> StoreResult<Self> {
         let settings @ DaemonSettings { number, home } = presence.settings();
         let mut connection = PresenceConnection::open(address).await?;
@@ -414,8 +414,8 @@ impl PresenceConnection {
         Ok(added > 0)
     }
 
-    /// Passes on messages until the connection has ended. If the server is gone without a word, only sending something
-    /// shows it.
+    /// Passes on messages until the connection has ended. A lost connection is noticed
+    /// only by sending something.
     async fn receive(&mut self, inbox: &Inbox) {
         loop {
             match timeout(PING_PAUSE, self.listener.try_recv()).await {
@@ -442,7 +442,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_survive_the_way() {
+    fn messages_round_trip() {
         let session = SessionId(Uuid::from_u128(7));
         for message in [
             Message::Joined,

@@ -73,6 +73,9 @@ const RUNNING: &str = "
 /// Without the server's own limit, because the sizes of tables have none. This process does not wait for ever.
 const NO_LIMIT: &str = "SET statement_timeout = 0";
 
+/// On a standby server, locks do not keep daemons from writing to the primary one.
+const IS_STANDBY: &str = "SELECT pg_is_in_recovery()";
+
 /// What is only read cannot be changed, not even by mistake.
 const READ_ONLY: &str = "SET default_transaction_read_only = on";
 
@@ -148,6 +151,9 @@ impl PostgresRows {
     /// Opens a database to read it. No daemon may use it.
     pub async fn open(address: &PostgresAddress) -> Result<Self, PostgresOpenError> {
         let mut db = connect(address).await?;
+        if sql(IS_STANDBY).value(&mut *db).await? {
+            return Err(PostgresOpenError::Standby);
+        }
         sql(READ_ONLY).run(&mut *db).await?;
         match schema::look(&mut db).await? {
             None => return Err(PostgresOpenError::Empty),
@@ -169,7 +175,8 @@ impl PostgresRows {
         // A copy that was interrupted while it created the tables leaves older ones, without rows.
         if found.is_some_and(|found| found != schema::known()) {
             let mut older = Self::of(db).await?;
-            if older.state().await? != PostgresTarget::Empty {
+            // A newer version of bethink continues a copy: rows that differ are copied again.
+            if let PostgresTarget::Filled(_) = older.state().await? {
                 return Err(PostgresOpenError::Older);
             }
             db = older.db;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bethink_store::{Store as _, StoreFuture, StoreResult};
+use bethink_store::{Store as _, StoreError, StoreFuture, StoreResult};
 use bethink_store_format::{
     ColumnKind, ColumnValue, CopiedColumn, CopiedRow, CopiedTable, RowStatements, RowStore,
     corrupted_row, record_checksum,
@@ -19,7 +19,7 @@ use crate::error::from_sqlx;
 use crate::files;
 use crate::opened::OpenError;
 use crate::options::Options;
-use crate::probe::{self, INDEX_TABLES, ProbeVerdict};
+use crate::probe::{self, INDEX_TABLES, ProbeVerdict, full_check};
 use crate::seal::{SealedValue, seal_of};
 use crate::sql::{Row, sql};
 use crate::store::SqliteStore;
@@ -84,6 +84,10 @@ impl SqliteRows {
             let (store, _) = SqliteStore::open(path, Options::new(now)).await?;
             store.close().await?;
             rows = Self::of(connect::looker(path).await.map_err(from_sqlx)?).await?;
+        }
+        // Damage of the file's structure can hide rows, which no checksum of a row shows.
+        if let Some(why) = full_check(&mut rows.db).await? {
+            return Err(OpenError::Damaged(why));
         }
         Ok(rows)
     }
@@ -349,6 +353,11 @@ impl UnfinishedFile {
     /// Gives the file its final name. Can be repeated after a crash at any point.
     pub async fn finish(self, mut rows: SqliteRows) -> Result<(), OpenError> {
         checkpoint(&mut rows.db).await?;
+        // The log is removed below, so it must not contain anything.
+        if files::wal_size(&self.unfinished())? > 0 {
+            let why = "another process is reading the copy";
+            return Err(StoreError::Disk(why.to_owned()).into());
+        }
         rows.close().await?;
         files::rename_finished(&self.unfinished(), &files::beside(&self.path, ".recovered"))?;
         files::swap_in_recovered(&self.path)?;

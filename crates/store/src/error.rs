@@ -24,17 +24,17 @@ pub enum StoreError {
     #[error("could not use the database server: {0}")]
     Server(String),
     /// Another daemon has taken this home's place in the database; nothing was written.
-    #[error("another daemon is using the database: {0}")]
+    #[error("another daemon with the same home is using the database: {0}")]
     InUse(String),
-    /// The session belongs to another daemon; nothing was written.
-    #[error("the session has moved to another daemon ({holder})")]
+    /// The session does not belong to this daemon; nothing was written.
+    #[error("the session does not belong to this daemon now, but to {holder}")]
     Moved { session: SessionId, holder: String },
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
     /// The database was written by a newer version of bethink, and was not changed.
     #[error(
-        "the database has schema {found}, but this version of bethink supports only up to {known}: install a newer version"
+        "the database has schema version {found}, but this version of bethink supports {known}: use the version that matches"
     )]
     Newer { found: i64, known: i64 },
     #[error("the store is closed")]

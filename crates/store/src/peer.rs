@@ -12,7 +12,7 @@ pub const MAX_PEER_TEXT: usize = 7_900;
 /// The other daemons that use the same database. By default, there are none.
 ///
 /// A session belongs to one daemon at a time, because a daemon keeps the state of its sessions in memory. A call that changes
-/// a session of another daemon fails with `Moved` and writes nothing.
+/// a session that is not this daemon's fails with `Moved` and writes nothing.
 pub trait PeerStore {
     /// Returns whether several daemons may use the database.
     fn is_shared(&self) -> bool {

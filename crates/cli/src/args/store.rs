@@ -8,7 +8,7 @@ use clap::Subcommand;
 pub(crate) enum StoreCommand {
     /// Copy all history from a home to a PostgreSQL database, or back
     ///
-    /// FROM and TO are each a home directory or a postgres:// URL. FROM is not changed. TO must be empty; if the copy is
+    /// FROM and TO are each a home directory or a postgres:// URL, but only one of them can be a URL. No rows of FROM are changed. TO must be empty; if the copy is
     /// interrupted, run the same command again, and it continues. At the end, all rows of both are read again and compared.
     /// No daemon may use FROM or TO. A password can be in PGPASSWORD or ~/.pgpass.
     #[command(
@@ -19,11 +19,11 @@ pub(crate) enum StoreCommand {
         from: String,
         /// The home or database to copy to
         to: String,
-        /// The home whose rows to copy if the database has those of several homes [default: the one that is copied from or to]
+        /// The home whose rows to copy if the database has those of several homes; when copying to a database, the home that the rows will belong to
         #[arg(long, value_name = "DIR")]
         home: Option<PathBuf>,
     },
-    /// Check everything that has a checksum
+    /// Check the stored history for damage
     ///
     /// The daemon may be running. A damaged home is recovered when its daemon starts next.
     #[command(after_help = "Example: bethink store check")]

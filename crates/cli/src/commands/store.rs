@@ -69,7 +69,7 @@ async fn copy_store(app: &mut CliApp, from: &str, to: &str, home: Option<PathBuf
     screen.hint(match request.to {
         StorePlace::Database(_) => {
             let password = match has_password(to) {
-                true => ", and the password into [store] password_file",
+                true => ", write the password to a file, and set store.password_file to its path",
                 false => "",
             };
             format!("to use it, run `bethink config set store.url '{url}'`{password}")
@@ -98,12 +98,16 @@ fn notes(report: &CopyReport) -> Vec<String> {
     if report.unread > 0 {
         let rows = plural(report.unread, "row", "rows");
         let from = &report.from;
-        notes.push(format!("{rows} that no version of bethink could read stayed in {from}"));
+        notes.push(format!(
+            "{rows} that an earlier recovery could not read were not copied; they stayed in {from}"
+        ));
     }
     if report.other_homes > 0 {
         let homes = plural(report.other_homes, "other home", "other homes");
         let from = &report.from;
-        notes.push(format!("the rows of {homes} that belong to their files stayed in the {from}"));
+        notes.push(format!(
+            "rows about the files of {homes} were not copied; they stayed in the {from}"
+        ));
     }
     notes.push("the search index is not copied: the daemon makes it again when it starts".into());
     notes

@@ -104,7 +104,14 @@ async fn rows_that_changed_after_an_interruption_are_copied_again() {
     let changed = "
         UPDATE notes SET text = 'older' WHERE number = 3;
         INSERT INTO team_places_of_homes (project, dir, home)
-        SELECT 'gone', 'since', home FROM team_places_of_homes LIMIT 1";
+        SELECT 'gone', 'since', home FROM team_places_of_homes LIMIT 1;
+        -- As if the source had replaced the row of this session after the interruption.
+        CREATE TEMPORARY TABLE replaced AS
+        SELECT session, number FROM sent_marks ORDER BY number DESC LIMIT 1;
+        DELETE FROM sent_marks WHERE number = (SELECT number FROM replaced);
+        UPDATE sent_marks
+        SET session = (SELECT session FROM replaced)
+        WHERE number = (SELECT min(number) FROM sent_marks)";
     sqlx::raw_sql(changed).execute(&mut db).await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     copied(in_home(&from), in_database(&database).await).await.unwrap();

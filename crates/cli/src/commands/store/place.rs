@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use bethink_config::{Home, Overrides, Settings, StoreSettings};
+use bethink_config::{ConfigError, Home, Overrides, Settings, StoreSettings};
 use bethink_secret_command::MAX_SECRET;
 use bethink_store_copy::StorePlace;
 use secrecy::{ExposeSecret, SecretString};
@@ -16,7 +16,7 @@ pub(super) async fn find_place(text: &str) -> Result<StorePlace, CliFailure> {
     match place {
         StorePlace::Database(address) => {
             let password = match settings() {
-                Some(settings) if without_password(&settings.url) == without_password(text) => {
+                Ok(settings) if without_password(&settings.url) == without_password(text) => {
                     password(&settings).await?
                 }
                 _ => None,
@@ -32,15 +32,16 @@ pub(super) async fn find_place(text: &str) -> Result<StorePlace, CliFailure> {
 
 /// Returns the place that the settings name.
 pub(super) async fn own_place(home: &Home) -> Result<StorePlace, CliFailure> {
-    match settings().filter(|settings| !settings.url.is_empty()) {
-        Some(settings) => find_place(&settings.url).await,
-        None => Ok(StorePlace::Home(home.path().to_owned())),
+    let settings = settings().map_err(|error| CliFailure::new(error.to_string()))?;
+    match settings.url.is_empty() {
+        false => find_place(&settings.url).await,
+        true => Ok(StorePlace::Home(home.path().to_owned())),
     }
 }
 
-fn settings() -> Option<StoreSettings> {
+fn settings() -> Result<StoreSettings, ConfigError> {
     let loaded = Settings::load(&|name| std::env::var(name).ok(), &Overrides::default());
-    loaded.ok().map(|loaded| loaded.settings.store)
+    loaded.map(|loaded| loaded.settings.store)
 }
 
 /// Returns the password of the settings, as the daemon reads it.
