@@ -65,7 +65,7 @@ fn history_moves_to_postgresql_and_back() {
     let intact = check(&path, &[&home]);
     assert_eq!(intact.code, Some(0), "{intact:?}");
     let other = world.database();
-    assert!(refused(&path, &home, &other).contains("stop it first"));
+    assert!(refused(&path, &home, &other).contains("stop the daemon of this home"));
     daemon.append(&session, &[say::user("and written to SQLite again")]);
 }
 
