@@ -44,6 +44,14 @@ fn a_daemon_starts_without_the_database_and_loses_nothing() {
     assert_eq!(problem["type"], "storage_failed", "{problem}");
     let answer = ask(&daemon, &json!([{ "role": "user", "content": "Why is the build red?" }]));
     let agent = Agent::new(&daemon.home, "away");
+    for command in ["up", "status"] {
+        let ran = agent.bethink(&[command]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(
+            format!("{}{}", ran.out, ran.err).contains("could not use the PostgreSQL"),
+            "{ran:?}"
+        );
+    }
     for n in 1..=3 {
         agent.say("user", &format!("u{n}"), "while the database is away");
         agent.hook("Stop").is_silent();

@@ -26,8 +26,11 @@ const PURPOSES: usize = 8;
 
 pub(crate) async fn up(app: &mut CliApp) -> Done {
     let (client, started) = running(app).await?;
-    let database = database(app, &client);
-    let told = json!({ "url": client.url(), "started": started, "database": database });
+    let (database, health) = (database(app, &client), client.health().await?);
+    let told = json!({
+        "url": client.url(), "started": started, "database": database, "status": health.status,
+        "detail": health.detail,
+    });
     let next = install::next_step(app);
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.line(client.url())?;
@@ -37,6 +40,9 @@ pub(crate) async fn up(app: &mut CliApp) -> Done {
     })?;
     if let Some(database) = database {
         screen.hint(format!("history is in the {database}"))?;
+    }
+    if let Some(detail) = health.detail {
+        screen.complain(detail)?;
     }
     Ok(screen.hint(format!("next: {next}"))?)
 }
@@ -80,7 +86,12 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     };
     let health = client.health().await?;
     let file = own_file(app, &client);
-    let sessions: u64 = client.projects().await?.projects.iter().map(|p| p.sessions).sum();
+    // They cannot be counted while the database cannot be read, and then the detail says so.
+    let projects = match (client.projects().await, &health.detail) {
+        (Err(_), Some(_)) => None,
+        (projects, _) => Some(projects?.projects),
+    };
+    let sessions: Option<u64> = projects.map(|all| all.iter().map(|p| p.sessions).sum());
     // An older daemon has no ledger.
     let usage = client.usage(&UsageQuery::default()).await.ok();
     let usage = usage.filter(|usage| usage.totals.calls > 0);
@@ -126,13 +137,15 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     if let Some(database) = database {
         row("history", database.into())?;
     }
-    row("sessions", count(sessions).into())?;
+    if let Some(sessions) = sessions {
+        row("sessions", count(sessions).into())?;
+    }
     if candidates > 0 {
         let waiting = plural(candidates, "candidate is waiting", "candidates are waiting");
         let told = format!("{waiting} for your decision; see `bethink memory candidates`");
         row("memory", told.into())?;
     }
-    let is_unused = sessions == 0;
+    let is_unused = sessions == Some(0);
     let lines = model.iter().flat_map(|model| render::model(model, room));
     for (at, line) in lines.enumerate() {
         row(if at == 0 { "model" } else { "" }, line)?;
