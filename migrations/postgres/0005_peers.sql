@@ -34,7 +34,7 @@ ALTER TABLE sessions ADD COLUMN holder BIGINT;
 ALTER TABLE sessions ALTER COLUMN holder SET DEFAULT own_daemon();
 
 -- Returns the name of the daemon that holds a session; NULL if it is this one, or if this connection is not a daemon's.
-CREATE FUNCTION moved_to(holder BIGINT) RETURNS TEXT LANGUAGE sql STABLE AS $$
+CREATE FUNCTION other_holder(holder BIGINT) RETURNS TEXT LANGUAGE sql STABLE AS $$
     SELECT CASE
         WHEN own_daemon() IS NULL OR holder = own_daemon() THEN NULL
         ELSE coalesce((SELECT daemons.name FROM daemons WHERE daemons.number = holder), 'no daemon')

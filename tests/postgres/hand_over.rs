@@ -108,7 +108,7 @@ impl Run {
 }
 
 #[test]
-fn hand_overs_lose_and_double_nothing() {
+fn hand_overs_lose_and_duplicate_nothing() {
     let wanted = std::env::var("BETHINK_HANDOVERS").ok().and_then(|text| text.parse().ok());
     let wanted: usize = wanted.unwrap_or(FEW);
     let run = Run::new();

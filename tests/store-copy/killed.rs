@@ -24,7 +24,7 @@ fn copy_with_kills(home: &Path, from: &str, to: &str, rng: &mut Rng) -> usize {
 }
 
 #[test]
-fn kills_lose_nothing_and_repeat_nothing() {
+fn killed_copies_lose_and_duplicate_no_row() {
     let world = CopyServer::shared();
     let (mut daemon, history) = lived_in();
     let path = daemon.home.path().to_owned();

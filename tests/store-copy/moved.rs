@@ -1,4 +1,4 @@
-//! ReadHistory that moves to PostgreSQL, back, and through a dump.
+//! Copies history to PostgreSQL and back, and restores it with `pg_dump` and `pg_restore`.
 
 use std::path::Path;
 use std::process::Command;
@@ -151,7 +151,7 @@ fn a_password_is_used_and_never_shown() {
 }
 
 #[test]
-fn damage_has_an_exit_code_and_a_row() {
+fn check_fails_and_names_the_damaged_row() {
     let (daemon, _) = lived_in();
     let path = daemon.home.path().to_owned();
     let file = path.join("bethink.db");

@@ -16,6 +16,8 @@ use bethink_team::TeamService;
 use bethink_transfer::TransferService;
 
 use crate::boot_error::BootError;
+use tokio::sync::OnceCell;
+
 use crate::check::DailyCheck;
 use crate::home::lock_home;
 use crate::open::{OpenStore, open_store};
@@ -39,9 +41,9 @@ impl Daemon {
         // Without a database server, nothing can be read now: see `catch_up`.
         let is_cut_off = matches!(cx.store().fault(), Some(StoreError::Server(_)));
         let models = ModelService::new(cx.clone(), model);
+        let loaded = OnceCell::new();
         if !is_cut_off {
-            cx.load_recording().await.map_err(BootError::Recording)?;
-            models.load_ledger().await?;
+            loaded.get_or_try_init(|| load(&cx, &models)).await?;
         }
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models.clone(), search.clone());
@@ -61,6 +63,7 @@ impl Daemon {
             metrics: bethink_metrics::MetricsRegistry::global(),
             recovered: OnceLock::new(),
             database,
+            loaded,
             check: check.clone(),
             _lock: lock,
         };
@@ -93,7 +96,7 @@ impl Daemon {
             Err(error) if error.is_of_the_disk() => true,
             Err(error) => return Err(error),
         };
-        self.meet_peers();
+        self.start_peer_exchange();
         self.cx.spawn(self.clone().watch_storage(behind));
         self.hooks.drain_spool();
         Ok(())
@@ -101,8 +104,7 @@ impl Daemon {
 
     /// Does what the start could not do without the database.
     pub(crate) async fn catch_up(&self) -> Result<(), BootError> {
-        self.cx.load_recording().await.map_err(BootError::Recording)?;
-        self.models.load_ledger().await?;
+        self.inner.loaded.get_or_try_init(|| load(&self.cx, &self.models)).await?;
         self.resume().await
     }
 
@@ -123,4 +125,10 @@ impl Daemon {
         self.cx.spawn(self.runner.clone().work());
         Ok(())
     }
+}
+
+/// Reads what the services keep in memory from the start. Once only: later changes are in memory already.
+async fn load(cx: &ServiceContext, models: &ModelService) -> Result<(), BootError> {
+    cx.load_recording().await.map_err(BootError::Recording)?;
+    Ok(models.load_ledger().await?)
 }

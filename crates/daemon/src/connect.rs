@@ -59,8 +59,8 @@ pub(crate) fn sessions(
                 new.iter().for_each(|message| search.appended(handle.id, message.seq));
                 check.run_if_due();
             }
-            SessionEvent::GivenUp { session } => search.given_up(*session),
-            SessionEvent::Missed => search.missed(),
+            SessionEvent::Released { session } => search.remove_from_queue(*session),
+            SessionEvent::Missed => search.clear_queue(),
             _ => {}
         }),
         Box::new(move |event| memories.observe(event)),

@@ -30,6 +30,7 @@ use bethink_sessions::SessionService;
 use bethink_store::StoreError;
 use bethink_team::TeamService;
 use bethink_transfer::TransferService;
+use tokio::sync::OnceCell;
 
 pub use boot_error::{BootError, PasswordError};
 
@@ -69,6 +70,8 @@ struct Inner {
     recovered: OnceLock<String>,
     /// The database, if history is not in the home.
     database: Option<String>,
+    /// Set when the pauses and the ledger have been read.
+    loaded: OnceCell<()>,
     check: DailyCheck,
     _lock: File,
 }

@@ -1,4 +1,4 @@
-//! Works together with the other daemons that use the same database: gives up sessions that they want, and exchanges events.
+//! Works together with the other daemons that use the same database: releases sessions that they want, and exchanges events.
 
 use bethink_store::PeerNews;
 use tokio::sync::mpsc;
@@ -10,7 +10,7 @@ const BATCH: usize = 256;
 
 impl Daemon {
     /// Starts the exchange, if several daemons may use the database. It ends when the daemon stops.
-    pub(crate) fn meet_peers(&self) {
+    pub(crate) fn start_peer_exchange(&self) {
         if self.cx.store().is_shared() {
             let daemon = self.clone();
             let stopped = self.cx.stopping().clone().cancelled_owned();
@@ -30,10 +30,10 @@ impl Daemon {
                     let (daemon, events) = (self.clone(), self.cx.hub().for_peers());
                     self.cx.spawn(async move { daemon.tell_peers(events).await });
                 }
-                PeerNews::Wanted(session) => self.sessions.give_up(session),
-                PeerNews::Told(event) => self.cx.hub().publish_told(&event),
+                PeerNews::Wanted(session) => self.sessions.release(session),
+                PeerNews::Text(event) => self.cx.hub().publish_peer_event(&event),
                 PeerNews::Missed => {
-                    self.sessions.give_up_all();
+                    self.sessions.release_all();
                     self.cx.hub().reset();
                 }
             }

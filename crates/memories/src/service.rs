@@ -55,7 +55,7 @@ impl MemoryService {
             SessionEvent::TakenIn { .. }
             | SessionEvent::Decided { .. }
             | SessionEvent::Deleted { .. }
-            | SessionEvent::GivenUp { .. }
+            | SessionEvent::Released { .. }
             | SessionEvent::Missed => {}
         }
     }

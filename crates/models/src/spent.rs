@@ -34,7 +34,7 @@ struct SpentDay {
 }
 
 impl Ledger {
-    /// Reads the day's total from the store.
+    /// Adds the day's total in the store. Calls that were made without a database stay in the total.
     pub(crate) async fn load(&self, cx: &ServiceContext) -> bethink_store::StoreResult<()> {
         let number = day_of(cx.now());
         let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));
@@ -50,9 +50,11 @@ impl Ledger {
             }
             other => other?,
         };
-        let mut spent = Spent::default();
-        sums.iter().for_each(|sum| spent.add(&of_sum(sum)));
-        *locked(&self.0) = SpentDay { number, spent };
+        self.spent(cx.now());
+        let mut day = locked(&self.0);
+        if day.number == number {
+            sums.iter().for_each(|sum| day.spent.add(&of_sum(sum)));
+        }
         Ok(())
     }
 

@@ -27,7 +27,7 @@ impl NotesService {
                 self.enqueue_if_due(handle, loaded);
             }
             // Its job moves with it.
-            SessionEvent::GivenUp { session } => self.inner.updates.leave(*session),
+            SessionEvent::Released { session } => self.inner.updates.leave(*session),
             SessionEvent::Missed => self.inner.updates.clear(),
             _ => {}
         }
@@ -48,9 +48,9 @@ impl NotesService {
             return;
         }
         let (notes, through) = (self.clone(), loaded.session.last_seq);
-        let here = handle.in_use();
+        let here = handle.use_guard();
         self.cx.spawn(async move {
-            let _here = here;
+            let _hold = here;
             let payload = json!({ "session": id.0, "through": through, "tokens": tokens });
             let jobs = notes.cx.jobs();
             if let Err(error) = jobs.enqueue_background(NOTES, Some(id), &payload).await {

@@ -62,12 +62,12 @@ impl SearchService {
     }
 
     /// Must be called when another daemon has taken a session: its job has moved there.
-    pub fn given_up(&self, session: SessionId) {
+    pub fn remove_from_queue(&self, session: SessionId) {
         locked(&self.queue).remove(&session);
     }
 
     /// Must be called when jobs may have moved to other daemons.
-    pub fn missed(&self) {
+    pub fn clear_queue(&self) {
         locked(&self.queue).clear();
     }
 

@@ -164,7 +164,7 @@ impl From<StoreError> for ServiceError {
             E::InUse(_) => Self::new(ErrorKind::StorageFailed, detail)
                 .hint("stop the other daemon, then send the request again"),
             E::Moved { .. } => Self::new(ErrorKind::Conflict, detail)
-                .hint("send the request again, and this daemon takes the session back"),
+                .hint("send the request again; this daemon then takes the session"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) => Self::new(ErrorKind::StorageDamaged, detail).hint(
                 "restart the daemon with `bethink down` and `bethink up`: it then copies an SQLite database and recovers the intact rows; \

@@ -36,7 +36,7 @@ pub struct StreamEvent {
 #[derive(Debug)]
 enum StreamedEvent {
     Own(Event),
-    Told { kind: String, data: Map<String, Value> },
+    OfPeer { kind: String, data: Map<String, Value> },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl StreamEvent {
     pub fn kind(&self) -> &str {
         match &*self.event {
             StreamedEvent::Own(event) => event.kind(),
-            StreamedEvent::Told { kind, .. } => kind,
+            StreamedEvent::OfPeer { kind, .. } => kind,
         }
     }
 
@@ -74,7 +74,7 @@ impl StreamEvent {
     pub fn data(&self) -> String {
         let mut data = match &*self.event {
             StreamedEvent::Own(event) => event.data(),
-            StreamedEvent::Told { data, .. } => data.clone(),
+            StreamedEvent::OfPeer { data, .. } => data.clone(),
         };
         if let EventId::InAll { session, .. } = self.id {
             data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());

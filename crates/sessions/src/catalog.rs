@@ -121,7 +121,7 @@ impl SessionService {
 
     pub async fn delete_session(&self, id: SessionId) -> Result<()> {
         self.cx.store().session(id).await?;
-        let _here = self.keep_here(id).await?;
+        let _hold = self.hold_session(id).await?;
         self.remove_companions(id).await?;
         self.cx.store().delete_session(id).await?;
         self.inner.registry.remove(id);

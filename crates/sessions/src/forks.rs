@@ -49,7 +49,7 @@ impl SessionService {
         let check = json!({ "session": new.id.0 });
         self.cx.jobs().enqueue(new_job_id(), FORK_CHECK, None, &check).await?;
         let fork = self.cx.store().create_session(new, None).await?.session.id;
-        let _here = self.keep_here(fork).await?;
+        let _hold = self.hold_session(fork).await?;
         let copied = async {
             self.copy_view(id, &parent, fork, at).await?;
             for contributor in self.contributors() {

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::handle::{LeavingSession, SessionHandle};
 use crate::service::{SessionEvent, SessionService};
 
-/// How long to wait for requests that use a session before it is given up. After this time, what they want to write is
+/// How long to wait for requests that use a session before it is released. After this time, what they want to write is
 /// refused. The other daemon would not wait much longer.
 const MAX_WAIT: Duration = Duration::from_secs(8);
 /// How often a write takes the session back from other daemons that also want it.
@@ -32,7 +32,7 @@ impl SessionService {
 
     /// Takes a session that this daemon had lost, after dropping what is in memory about it.
     pub(crate) async fn take_back(&self, id: SessionId) -> StoreResult<Arc<SessionHandle>> {
-        self.give_up(id);
+        self.release(id);
         // If requests use the old state for longer, entering fails.
         drop(timeout(MAX_WAIT, self.inner.registry.left(id)).await);
         let handle = self.inner.registry.enter(id).await?;
@@ -41,7 +41,7 @@ impl SessionService {
     }
 
     /// Runs a write, and takes the session back if another daemon has taken it.
-    pub async fn write_back<'a, T>(
+    pub async fn retry_after_take<'a, T>(
         &self,
         id: SessionId,
         write: impl Fn() -> StoreFuture<'a, T>,
@@ -57,7 +57,7 @@ impl SessionService {
 
     /// Keeps other daemons from taking the session until the handle is dropped, but not longer than [`MAX_WAIT`] after they asked.
     /// Returns `None` if only one daemon can use the database.
-    pub async fn keep_here(&self, id: SessionId) -> Result<Option<Arc<SessionHandle>>> {
+    pub async fn hold_session(&self, id: SessionId) -> Result<Option<Arc<SessionHandle>>> {
         match self.cx.store().is_shared() {
             true => self.handle(id).await.map(Some),
             false => Ok(None),
@@ -66,16 +66,16 @@ impl SessionService {
 
     /// Changes the session's record, after taking the session.
     pub async fn update(&self, id: SessionId, change: SessionChange) -> Result<SessionRecord> {
-        let _handle = self.keep_here(id).await?;
+        let _handle = self.hold_session(id).await?;
         Ok(self.cx.store().update_session(id, change).await?)
     }
 
-    /// Gives the session up to another daemon, once the requests that use it have ended.
-    pub fn give_up(&self, id: SessionId) {
-        self.give_up_after(id, MAX_WAIT);
+    /// Releases the session for another daemon, once the requests that use it have ended.
+    pub fn release(&self, id: SessionId) {
+        self.release_after(id, MAX_WAIT);
     }
 
-    fn give_up_after(&self, id: SessionId, wait: Duration) {
+    fn release_after(&self, id: SessionId, wait: Duration) {
         if let Some(leaving) = self.inner.registry.leave(id) {
             let sessions = self.clone();
             self.cx.spawn(async move { sessions.leave(leaving, wait).await });
@@ -86,18 +86,18 @@ impl SessionService {
         let id = leaving.id;
         drop(timeout(wait, leaving.unused()).await);
         leaving.end_use();
-        if let Err(error) = self.cx.store().give_up_session(id).await {
-            tracing::warn!(session = %id, %error, "could not give up a session; the other daemon will take it");
+        if let Err(error) = self.cx.store().release_session(id).await {
+            tracing::warn!(session = %id, %error, "could not release a session; the other daemon will take it");
         }
         // The state must be gone before this daemon can have the session again.
         leaving.unused().await;
-        self.tell(&SessionEvent::GivenUp { session: id });
+        self.tell(&SessionEvent::Released { session: id });
     }
 
-    /// Gives up all sessions in memory, because any of them may have been taken by another daemon.
-    pub fn give_up_all(&self) {
+    /// Releases all sessions in memory, because any of them may have been taken by another daemon.
+    pub fn release_all(&self) {
         self.tell(&SessionEvent::Missed);
-        self.inner.registry.ids().into_iter().for_each(|id| self.give_up(id));
+        self.inner.registry.ids().into_iter().for_each(|id| self.release(id));
     }
 }
 
@@ -110,13 +110,13 @@ mod tests {
     use crate::tests::home::SessionsHome;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_session_that_is_given_up_has_one_state() {
+    async fn a_released_session_is_not_loaded_twice() {
         let directory = tempfile::tempdir().unwrap();
         let home = SessionsHome::open(Settings::at(directory.path())).await;
         let id = home.session(&[]).await;
         let sessions = home.sessions.clone();
         let used = sessions.handle(id).await.unwrap();
-        sessions.give_up_after(id, Duration::from_millis(300));
+        sessions.release_after(id, Duration::from_millis(300));
         let within = sessions.handle(id).await.unwrap();
         assert!(Arc::ptr_eq(&used, &within), "a request within the request uses the same state");
         drop(within);
@@ -131,7 +131,7 @@ mod tests {
         let next = timeout(Duration::from_secs(10), sessions.handle(id)).await.unwrap().unwrap();
         assert!(old.upgrade().is_none());
         drop(sessions.lock(&next).await.unwrap());
-        sessions.give_up_all();
+        sessions.release_all();
         drop((next, sessions));
         home.close().await;
     }

@@ -115,7 +115,7 @@ pub struct SessionHandle {
     /// [`LeavingSession::unused`].
     pub(crate) users: Arc<DropGuard>,
     /// Whether another daemon may have the session now: then nothing more is done with this state.
-    given_up: AtomicBool,
+    released: AtomicBool,
 }
 
 impl SessionHandle {
@@ -137,20 +137,20 @@ impl SessionHandle {
             weight: AtomicUsize::new(0),
             touched: AtomicUsize::new(0),
             users: Arc::new(CancellationToken::new().drop_guard()),
-            given_up: AtomicBool::new(false),
+            released: AtomicBool::new(false),
         }
     }
 
-    /// Returns `Moved` if the session was given up since this handle was created.
+    /// Returns `Moved` if the session was released since this handle was created.
     pub(crate) fn check(&self) -> StoreResult<()> {
-        match self.given_up.load(Ordering::Relaxed) {
+        match self.released.load(Ordering::Relaxed) {
             true => Err(moved(self.id)),
             false => Ok(()),
         }
     }
 
     /// Keeps the session from moving to another daemon until the result is dropped.
-    pub fn in_use(&self) -> Arc<DropGuard> {
+    pub fn use_guard(&self) -> Arc<DropGuard> {
         Arc::clone(&self.users)
     }
 
@@ -287,19 +287,19 @@ pub type SessionGuard = OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSessi
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     handles: Mutex<HashMap<SessionId, Arc<SessionHandle>>>,
-    /// Sessions that are being given up to another daemon.
+    /// Sessions that are being released to another daemon.
     leaving: Mutex<HashMap<SessionId, LeavingHandle>>,
     clock: AtomicUsize,
 }
 
-/// The handle of a session that is being given up, for requests within the requests that use it.
+/// The handle of a session that is being released, for requests within the requests that use it.
 #[derive(Debug)]
 struct LeavingHandle {
     handle: Weak<SessionHandle>,
     left: CancellationToken,
 }
 
-/// A session that is being given up to another daemon, until this is dropped.
+/// A session that is being released to another daemon, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct LeavingSession {
     registry: Arc<Registry>,
@@ -317,7 +317,7 @@ impl LeavingSession {
     /// From now on, nothing more is done with the state.
     pub(crate) fn end_use(&self) {
         if let Some(handle) = self.handle.upgrade() {
-            handle.given_up.store(true, Ordering::Relaxed);
+            handle.released.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -346,7 +346,7 @@ impl Registry {
         handle
     }
 
-    /// Returns the session's handle, which is created if there is none. While the session is being given up, returns its old
+    /// Returns the session's handle, which is created if there is none. While the session is being released, returns its old
     /// handle as long as that is used, because whoever uses it may be the caller; then waits. Returns `Moved` if the old handle
     /// may not be used any longer.
     pub(crate) async fn enter(&self, id: SessionId) -> StoreResult<Arc<SessionHandle>> {
@@ -362,7 +362,7 @@ impl Registry {
         }
     }
 
-    /// Waits until the session is not being given up any more.
+    /// Waits until the session is not being released any more.
     pub(crate) async fn left(&self, id: SessionId) {
         let leaving = locked(&self.leaving).get(&id).map(|leaving| leaving.left.clone());
         if let Some(leaving) = leaving {
@@ -371,7 +371,7 @@ impl Registry {
     }
 
     /// Removes the session's handle, so that the next request has to take the session first. Returns `None` if the session is
-    /// already being given up.
+    /// already being released.
     pub(crate) fn leave(self: &Arc<Self>, id: SessionId) -> Option<LeavingSession> {
         let mut leaving = locked(&self.leaving);
         let Entry::Vacant(place) = leaving.entry(id) else { return None };

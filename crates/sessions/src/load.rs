@@ -32,10 +32,7 @@ impl SessionService {
                 self.cx.store().session(id).await?;
                 self.trim();
                 let handle = self.inner.registry.enter(id).await?;
-                if let Err(error) = self.take(id).await {
-                    self.inner.registry.remove(id);
-                    return Err(error.into());
-                }
+                self.take(id).await?;
                 Ok(handle)
             }
         }

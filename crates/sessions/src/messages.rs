@@ -142,7 +142,10 @@ impl SessionService {
                     drop(handle);
                     handle = self.take_back(id).await?;
                 }
-                Err(StoreError::NotFound { .. }) => self.inner.registry.remove(id),
+                Err(error @ StoreError::NotFound { .. }) => {
+                    self.inner.registry.remove(id);
+                    return Err(error);
+                }
                 stored => return Ok((stored?, handle)),
             }
         }

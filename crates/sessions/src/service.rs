@@ -53,8 +53,8 @@ pub enum SessionEvent<'a> {
     Deleted {
         session: SessionId,
     },
-    /// The session was given up to another daemon. What services know about it may be out of date.
-    GivenUp {
+    /// The session was released to another daemon. What services know about it may be out of date.
+    Released {
         session: SessionId,
     },
     /// Other daemons may have changed any session.

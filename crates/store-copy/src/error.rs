@@ -13,10 +13,10 @@ pub enum CopyError {
     #[error("could not use the URL: {0}")]
     Url(PostgresOpenError),
     #[error(
-        "both are PostgreSQL databases; use `pg_dump` and `pg_restore`, which copy the rows of all homes"
+        "FROM and TO are both PostgreSQL databases; use `pg_dump` and `pg_restore`, which copy the rows of all homes"
     )]
     TwoDatabases,
-    #[error("both are the same home")]
+    #[error("FROM and TO are the same home")]
     SameHome,
     #[error("{0} contains no database of bethink (no file bethink.db)")]
     NoHome(PathBuf),
@@ -37,23 +37,19 @@ pub enum CopyError {
     )]
     SeveralHomes(Vec<HomeOfRows>),
     #[error(
-        "could not copy: {from} has {table}{}, but {to} does not; start and stop the daemons of both with this version of bethink, which updates them",
+        "could not copy: {from} has the table {table}{}, but {to} does not; start and stop the daemons of both with this version of bethink, which updates them",
         column.as_ref().map(|it| format!(" with the column {it}")).unwrap_or_default()
     )]
     Schemas { from: String, to: String, table: String, column: Option<String> },
-    #[error(
-        "{place} is not empty, and is not a copy of what is to be copied: its table {table} has rows"
-    )]
+    #[error("{place} is not empty, and is not a copy of FROM: its table {table} has rows")]
     NotEmpty { place: String, table: String },
-    #[error("{place} has a part of the rows of another copy, which is not finished: {found}")]
+    #[error("{place} contains an unfinished copy of {found}")]
     OtherCopy { place: String, found: String },
     #[error("could not read from {place}")]
     Read { place: String, source: StoreError },
     #[error("could not write to {place}")]
     Write { place: String, source: StoreError },
-    #[error(
-        "the copy differs from what was copied, in the table {table}; no daemon can use the copy"
-    )]
+    #[error("the copy differs from FROM in {table}; no daemon can use it")]
     Differs { table: String },
 }
 

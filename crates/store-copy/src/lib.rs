@@ -1,4 +1,4 @@
-//! Copies all rows of one store to another one, and checks stores, while no daemon uses them.
+//! Copies all rows of one store to another one while no daemon uses them, and checks stores.
 //!
 //! Knows both stores by their rows, which have the same form in both. A copy that is interrupted continues with the row
 //! after the last one that is in the target. At the end, all rows of both sides are read again and compared. Until then, no

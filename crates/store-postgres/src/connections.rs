@@ -47,7 +47,7 @@ impl ConnectionQueue {
     /// Returns an error until the database has been opened, because its tables may not be as this program needs them.
     pub(crate) async fn get(&self) -> StoreResult<HeldConnection> {
         if self.is_open.get().is_none() {
-            let why = "it has not been reached since the start";
+            let why = "the daemon has not been able to connect since it started";
             return Err(StoreError::Server(why.to_owned()));
         }
         let permit = Arc::clone(&self.free).acquire_owned().await;

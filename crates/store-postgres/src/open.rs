@@ -53,14 +53,11 @@ impl PostgresStore {
             Some(presence) => Some(DaemonClaim::new(address, presence).await?),
             None => None,
         };
-        if schema::has_unfinished_copy(&mut db).await? {
-            return Err(PostgresOpenError::Unfinished);
-        }
         let prepared = timeout(PREPARE, prepare(&mut db, claim.as_mut())).await;
         let report = prepared.map_err(|_| {
             PostgresOpenError::Migrate("the server did not answer in time".to_owned())
         })??;
-        // Again, because a copy may have begun before this daemon had its lock.
+        // Only now, because a copy may begin as long as this daemon does not have its lock.
         if schema::has_unfinished_copy(&mut db).await? {
             return Err(PostgresOpenError::Unfinished);
         }

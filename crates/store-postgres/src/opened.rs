@@ -58,8 +58,8 @@ pub enum PostgresOpenError {
     )]
     InUse(String),
     #[error(
-        "the tables of the database are being updated or copied, or have to be updated by this version of bethink, which can do \
-         that only while no other daemon uses them; stop these daemons first, or try again when the update or copy has ended: {0}"
+        "could not use the tables (in use by {0}): they are being updated or copied, or this version of bethink must update them \
+         while no other daemon uses them; stop these daemons, or try again when the update or copy has ended"
     )]
     Shared(String),
     #[error(
@@ -68,7 +68,9 @@ pub enum PostgresOpenError {
     Unfinished,
     #[error("the server is a standby; connect to the primary server")]
     Standby,
-    #[error("these daemons are using the database; stop them first: {0}")]
+    #[error(
+        "the database is in use ({0}); stop the daemons that use it, or wait for the other copy"
+    )]
     Daemons(String),
     #[error("the database is empty: it contains no tables of bethink")]
     Empty,

@@ -13,7 +13,7 @@ pub struct PostgresOptions {
     /// Maximum number of connections that read, and of those that write, without the one that appends.
     pub readers: u32,
     pub writers: u32,
-    /// The daemon that uses the store. Without it, the store has all sessions, whoever else writes to the database.
+    /// The daemon that uses the store. Without it, the store may change every session.
     pub daemon: Option<DaemonIdentity>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) const MIGRATION_LOCK: &str = "60s";
 /// Maximum time for a start to check and migrate the database, with the wait for another process that does so.
 pub(crate) const PREPARE: Duration = Duration::from_secs(600);
 
-/// Number of attempts to take the place of a home, and the pause between them. The server notices within milliseconds that
+/// Number of attempts to take the lock of a home, and the pause between them. The server notices within milliseconds that
 /// a daemon was killed.
 pub(crate) const TAKE_TRIES: usize = 20;
 pub(crate) const TAKE_PAUSE: Duration = Duration::from_millis(100);
@@ -53,7 +53,7 @@ pub(crate) const TAKE_PAUSE: Duration = Duration::from_millis(100);
 /// How often the connection that holds a daemon's locks is tested.
 pub(crate) const PING_PAUSE: Duration = Duration::from_secs(20);
 
-/// How long a daemon may take to give up a session that another one wants. It has to finish its requests first, but not a
+/// How long a daemon may take to release a session that another one wants. It has to finish its requests first, but not a
 /// model call, which may take minutes.
 pub(crate) const HAND_OVER: Duration = Duration::from_secs(10);
 

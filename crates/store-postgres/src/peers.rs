@@ -40,7 +40,7 @@ const TAKE_JOBS: &str = "
       AND background
       AND home <> own_home()";
 
-const GIVE_UP: &str = "
+const RELEASE_SESSION: &str = "
     UPDATE sessions
     SET holder = NULL
     WHERE id = $1
@@ -57,7 +57,7 @@ impl PeerStore for PostgresStore {
             let until = Instant::now() + HAND_OVER;
             loop {
                 // Created first, so that no news is missed.
-                let given_up = presence.given_up().notified();
+                let released = presence.released().notified();
                 let is_last = Instant::now() >= until;
                 let asking = presence.clone();
                 let take = self
@@ -65,19 +65,19 @@ impl PeerStore for PostgresStore {
                 if take.await? {
                     return Ok(());
                 }
-                drop(timeout_at(until, timeout(ASK_AGAIN, given_up)).await);
+                drop(timeout_at(until, timeout(ASK_AGAIN, released)).await);
             }
         })
     }
 
-    fn give_up_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
+    fn release_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let Some(presence) = self.presence.clone() else { return Ok(()) };
             self.write(move |db| {
                 Box::pin(async move {
-                    match sql(GIVE_UP).bind(id).run(&mut *db).await? {
+                    match sql(RELEASE_SESSION).bind(id).run(&mut *db).await? {
                         0 => Ok(()),
-                        _ => presence.tell([Message::GivenUp]).run(db).await.map(drop),
+                        _ => presence.tell([Message::Released]).run(db).await.map(drop),
                     }
                 })
             })
@@ -91,7 +91,7 @@ impl PeerStore for PostgresStore {
                 return Ok(());
             };
             let texts = texts.into_iter().filter(|text| text.len() <= MAX_PEER_TEXT);
-            self.run(presence.tell(texts.map(Message::Told))).await
+            self.run(presence.tell(texts.map(Message::Text))).await
         })
     }
 

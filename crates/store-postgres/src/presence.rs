@@ -83,7 +83,7 @@ struct Inbox {
     number: i64,
     findings: StoreFindings,
     has_peers: AtomicBool,
-    given_up: Notify,
+    released: Notify,
     news: mpsc::UnboundedSender<PeerNews>,
 }
 
@@ -99,7 +99,7 @@ impl Presence {
             number,
             findings: findings.clone(),
             has_peers: AtomicBool::new(false),
-            given_up: Notify::new(),
+            released: Notify::new(),
             news: told,
         });
         Self(Arc::new(PresenceState {
@@ -143,14 +143,14 @@ impl Presence {
     }
 
     /// Reports that another daemon has taken the session.
-    pub(crate) fn note_lost(&self, session: SessionId) {
+    pub(crate) fn report_lost(&self, session: SessionId) {
         // It fails only when the store is being dropped.
         drop(self.0.inbox.news.send(PeerNews::Wanted(session)));
     }
 
-    /// Fires when a daemon gives up a session.
-    pub(crate) fn given_up(&self) -> &Notify {
-        &self.0.inbox.given_up
+    /// Fires when a daemon releases a session.
+    pub(crate) fn released(&self) -> &Notify {
+        &self.0.inbox.released
     }
 
     /// Waits for the next news.
@@ -219,7 +219,7 @@ impl Presence {
 async fn keep(mut connection: PresenceConnection, inbox: Arc<Inbox>, closed: Arc<Notify>) {
     tokio::select! {
         () = connection.receive(&inbox) => {
-            let why = "the connection that shows other daemons that this one is running was lost";
+            let why = "the connection that holds this daemon's locks was closed";
             inbox.findings.set_fault(Some(StoreError::Server(why.to_owned())));
         }
         () = closed.notified() => connection.close().await,
@@ -244,12 +244,12 @@ impl Inbox {
         self.note_peers();
         let news = match message {
             Message::Joined => return,
-            Message::GivenUp => return self.given_up.notify_waiters(),
+            Message::Released => return self.released.notify_waiters(),
             Message::Wanted { session, holder } if holder == self.number => {
                 PeerNews::Wanted(session)
             }
             Message::Wanted { .. } => return,
-            Message::Told(text) => PeerNews::Told(text),
+            Message::Text(text) => PeerNews::Text(text),
         };
         // It fails only when the store is being dropped.
         drop(self.news.send(news));
@@ -266,9 +266,9 @@ pub(crate) enum Message {
         session: SessionId,
         holder: i64,
     },
-    /// The sender has given up a session.
-    GivenUp,
-    Told(String),
+    /// The sender has released a session.
+    Released,
+    Text(String),
 }
 
 impl Message {
@@ -276,8 +276,8 @@ impl Message {
         match self {
             Self::Joined => format!("{from} joined"),
             Self::Wanted { session, holder } => format!("{from} wants {session} {holder}"),
-            Self::GivenUp => format!("{from} gave up"),
-            Self::Told(text) => format!("{from} tells {text}"),
+            Self::Released => format!("{from} released"),
+            Self::Text(text) => format!("{from} tells {text}"),
         }
     }
 
@@ -289,8 +289,8 @@ impl Message {
                 let (session, holder) = rest.split_once(' ')?;
                 Self::Wanted { session: session.parse().ok()?, holder: holder.parse().ok()? }
             }
-            Some(("gave", "up")) => Self::GivenUp,
-            Some(("tells", text)) => Self::Told(text.to_owned()),
+            None if message == "released" => Self::Released,
+            Some(("tells", text)) => Self::Text(text.to_owned()),
             _ => return None,
         };
         Some((from.parse().ok()?, parsed))
@@ -333,7 +333,7 @@ impl DaemonClaim {
     }
 
     /// Waits until no other daemon uses the database, so that its tables can be changed.
-    pub(crate) async fn lock_out_others(&mut self) -> Result<(), PostgresOpenError> {
+    pub(crate) async fn lock_tables_alone(&mut self) -> Result<(), PostgresOpenError> {
         for _ in 0..TAKE_TRIES {
             if self.connection.try_lock(Lock::Daemons(&self.schema)).await? {
                 return Ok(());
@@ -344,7 +344,7 @@ impl DaemonClaim {
     }
 
     /// Keeps others from changing the tables, and lets them use the database.
-    pub(crate) async fn let_others_in(
+    pub(crate) async fn lock_tables_shared(
         &mut self,
         has_locked_out: bool,
     ) -> Result<(), PostgresOpenError> {
@@ -447,12 +447,12 @@ mod tests {
         for message in [
             Message::Joined,
             Message::Wanted { session, holder: 12 },
-            Message::GivenUp,
-            Message::Told("a {\"b\": 1}\n c".to_owned()),
+            Message::Released,
+            Message::Text("a {\"b\": 1}\n c".to_owned()),
         ] {
             assert_eq!(Message::parse(&message.clone().text(9)), Some((9, message)));
         }
-        for text in ["", "9", "x joined", "9 wants x 12", "9 left", "9 gave down"] {
+        for text in ["", "9", "x joined", "9 wants x 12", "9 left", "9 released it"] {
             assert_eq!(Message::parse(text), None, "{text}");
         }
     }

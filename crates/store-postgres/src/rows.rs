@@ -22,7 +22,7 @@ use crate::open::prepare;
 use crate::opened::PostgresOpenError;
 use crate::options::{PREPARE, TAKE_PAUSE, TAKE_TRIES};
 use crate::row_values::{bind, copied, notes_files, tags, words_hashes};
-use crate::schema::{self, COPY_MARK};
+use crate::schema::{self, UNFINISHED_COPY};
 use crate::sql::{Row, Statement, sql};
 
 /// The hashes of the notes that each home wrote into its files. They follow from the notes, whose row says which home wrote it.
@@ -30,7 +30,7 @@ const NOTES_FILES: &str = "notes_files";
 /// Tables of this database alone: those of daemons, and the index, which is made from history again.
 const OWN_TABLES: [&str; 8] = [
     "_sqlx_migrations",
-    COPY_MARK,
+    UNFINISHED_COPY,
     "daemons",
     "database_state",
     "index_pages",
@@ -84,7 +84,7 @@ const NAMES: &str = "
     FROM daemons
     WHERE home = $1";
 
-const COPIED_FROM: &str = "SELECT source FROM copy_progress";
+const COPIED_FROM: &str = "SELECT source FROM unfinished_copy";
 
 const SET_HOME: &str = "SELECT set_config('bethink.home', $1, FALSE)";
 
@@ -275,7 +275,7 @@ impl PostgresRows {
 
     /// Marks the database as one with a part of the rows of this source, so that no daemon starts on it.
     pub async fn begin(&mut self, source: &str) -> StoreResult<()> {
-        let begin = format!("CREATE TABLE {COPY_MARK} AS SELECT $1::TEXT AS source");
+        let begin = format!("CREATE TABLE {UNFINISHED_COPY} AS SELECT $1::TEXT AS source");
         // A utility statement takes no parameters, so the value is a part of the text.
         let quoted = format!("'{}'", source.replace('\'', "''"));
         sql(AssertSqlSafe(begin.replace("$1", &quoted))).run(&mut *self.db).await.map(drop)
@@ -294,7 +294,7 @@ impl PostgresRows {
             );
             sql(AssertSqlSafe(set)).run(&mut *self.db).await?;
         }
-        sql(AssertSqlSafe(format!("DROP TABLE {COPY_MARK}"))).run(&mut *self.db).await?;
+        sql(AssertSqlSafe(format!("DROP TABLE {UNFINISHED_COPY}"))).run(&mut *self.db).await?;
         sql("COMMIT").run(&mut *self.db).await?;
         // Planning without statistics would make the first searches slow. The copy is complete without them.
         drop(sql("ANALYZE").run_slowly(&mut *self.db).await);

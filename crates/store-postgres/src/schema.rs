@@ -37,7 +37,7 @@ const APPLIED: &str = "
     ORDER BY version";
 
 /// The table that marks a database as one that has only a part of the rows of another one.
-pub(crate) const COPY_MARK: &str = "copy_progress";
+pub(crate) const UNFINISHED_COPY: &str = "unfinished_copy";
 
 const HAS_COPY_MARK: &str = "
     SELECT EXISTS (
@@ -49,7 +49,7 @@ const HAS_COPY_MARK: &str = "
 
 /// Returns whether the database has only a part of the rows of another one.
 pub(crate) async fn has_unfinished_copy(db: &mut PgConnection) -> StoreResult<bool> {
-    sql(HAS_COPY_MARK).bind(COPY_MARK.to_owned()).value(db).await
+    sql(HAS_COPY_MARK).bind(UNFINISHED_COPY.to_owned()).value(db).await
 }
 
 /// Brings the schema up to date, while no other daemon uses it. Returns whether the database was empty.
@@ -65,13 +65,13 @@ pub(crate) async fn prepare(
     let found = look(db).await?;
     let is_old = found != Some(known());
     if let Some(claim) = claim.as_mut().filter(|_| is_old) {
-        claim.lock_out_others().await?;
+        claim.lock_tables_alone().await?;
         // Rows that are already there become this home's.
         claim.settings().set(&mut *db).await?;
     }
     MIGRATIONS.run_direct(None, &mut *db, false).await?;
     if let Some(claim) = claim {
-        claim.let_others_in(is_old).await?;
+        claim.lock_tables_shared(is_old).await?;
     }
     locks::unlock_for_connection(db, Lock::Schema).await?;
     Ok(found.is_none())

@@ -57,7 +57,7 @@ const UPDATE: &str = "
         state      = coalesce($8, state),
         updated_at = greatest(updated_at, $9)
     WHERE id = $1
-      AND moved_to(holder) IS NULL
+      AND other_holder(holder) IS NULL
     RETURNING *";
 
 pub(crate) const PROJECTS: &str = "
@@ -76,20 +76,20 @@ const HOLD: &str = "
 
 /// Lets other transactions only read or hold the sessions.
 const LOCK: &str = "
-    SELECT id, last_seq, moved_to(holder)
+    SELECT id, last_seq, other_holder(holder)
     FROM sessions
     WHERE id = ANY($1)
     ORDER BY id
     FOR NO KEY UPDATE";
 
 const MOVED: &str = "
-    SELECT moved_to(holder)
+    SELECT other_holder(holder)
     FROM sessions
     WHERE id = $1";
 
 /// Waits for all transactions that lock or hold the session.
 const LOCK_TO_DELETE: &str = "
-    SELECT moved_to(holder)
+    SELECT other_holder(holder)
     FROM sessions
     WHERE id = $1
     FOR UPDATE";

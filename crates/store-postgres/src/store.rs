@@ -82,7 +82,7 @@ impl PostgresStore {
                 (&written, &self.presence)
             {
                 // The news that it was taken may have been lost.
-                presence.note_lost(*session);
+                presence.report_lost(*session);
             }
             written
         })

@@ -83,7 +83,7 @@ fn serve(store: &PostgresStore) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
             if let PeerNews::Wanted(session) = store.peer_news().await {
-                store.give_up_session(session).await.unwrap();
+                store.release_session(session).await.unwrap();
             }
         }
     })
@@ -94,7 +94,7 @@ fn is_moved<T: std::fmt::Debug>(outcome: &StoreResult<T>, to: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_home_has_one_daemon() {
+async fn a_second_daemon_of_a_home_is_refused() {
     let server = server::server().await;
     let database = server.new_database().await;
     let home = Uuid::new_v4();
@@ -130,7 +130,7 @@ async fn a_session_moves_to_the_daemon_that_takes_it() {
     });
     assert_eq!(news(&ant).await, PeerNews::Wanted(session));
     say(&ant, session, "two").await.expect("it still has the session");
-    ant.give_up_session(session).await.unwrap();
+    ant.release_session(session).await.unwrap();
     timeout(SOON, taking).await.unwrap().unwrap().unwrap();
     assert!(is_moved(&say(&ant, session, "three").await, "bee"));
     assert!(is_moved(&ant.add_decisions(session, vec![decision()]).await, "bee"));
@@ -235,16 +235,16 @@ async fn a_home_sees_its_own_rows_and_jobs_follow_their_session() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn daemons_tell_each_other() {
+async fn texts_reach_other_daemons() {
     let server = server::server().await;
     let database = server.new_database().await;
     let ant = server.open_for("ant", &database).await.unwrap();
     let bee = server.open_for("bee", &database).await.unwrap();
     bee.tell_peers(vec!["one".into(), "x".repeat(9_000), "two".into()]).await.unwrap();
-    assert_eq!(news(&ant).await, PeerNews::Told("one".into()));
-    assert_eq!(news(&ant).await, PeerNews::Told("two".into()));
+    assert_eq!(news(&ant).await, PeerNews::Text("one".into()));
+    assert_eq!(news(&ant).await, PeerNews::Text("two".into()));
     ant.tell_peers(vec!["three".into()]).await.unwrap();
-    assert_eq!(news(&bee).await, PeerNews::Told("three".into()), "it does not hear itself");
+    assert_eq!(news(&bee).await, PeerNews::Text("three".into()), "it does not hear itself");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -263,7 +263,7 @@ async fn tables_are_not_changed_under_a_running_daemon() {
 }
 
 #[tokio::test]
-async fn daemons_in_two_schemas_do_not_meet() {
+async fn schemas_are_independent() {
     let server = server::server().await;
     let database = server.bare_database().await;
     let mut db = server.connect(&database).await;

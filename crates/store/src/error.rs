@@ -23,11 +23,11 @@ pub enum StoreError {
     /// can be retried later.
     #[error("could not use the database server: {0}")]
     Server(String),
-    /// Another daemon has taken this home's place in the database; nothing was written.
+    /// Another daemon has the lock of this home in the database; nothing was written.
     #[error("another daemon with the same home is using the database: {0}")]
     InUse(String),
     /// The session does not belong to this daemon; nothing was written.
-    #[error("the session does not belong to this daemon now, but to {holder}")]
+    #[error("this daemon does not have the session; it belongs to {holder}")]
     Moved { session: SessionId, holder: String },
     /// Bytes on disk differ from what was written.
     #[error("the database is damaged: {0}")]

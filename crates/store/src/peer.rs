@@ -18,13 +18,13 @@ pub trait PeerStore {
     fn is_shared(&self) -> bool {
         false
     }
-    /// Makes the session this daemon's. Asks the daemon that has it, and waits until that daemon has given it up, is gone, or
+    /// Takes the session for this daemon. Asks the daemon that has it, and waits until that daemon has released it, has stopped, or
     /// has not answered for several seconds. What this daemon knew about the session before may be out of date.
     fn take_session(&self, _id: SessionId) -> StoreFuture<'_, ()> {
         Box::pin(ready(Ok(())))
     }
     /// Lets other daemons take the session.
-    fn give_up_session(&self, _id: SessionId) -> StoreFuture<'_, ()> {
+    fn release_session(&self, _id: SessionId) -> StoreFuture<'_, ()> {
         Box::pin(ready(Ok(())))
     }
     /// Sends texts of at most [`MAX_PEER_TEXT`] bytes to the other daemons. They may get lost.
@@ -45,7 +45,7 @@ pub enum PeerNews {
     /// Another daemon wants this session, or has taken it.
     Wanted(SessionId),
     /// A text that another daemon sent.
-    Told(String),
+    Text(String),
     /// News may have been lost, and any session may have been taken.
     Missed,
 }

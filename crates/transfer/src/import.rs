@@ -307,10 +307,10 @@ impl TransferService {
             if store.is_shared() {
                 for new in new {
                     let created = store.create_session(new, None).await?.session.id;
-                    here.push(self.sessions.keep_here(created).await?);
+                    here.push(self.sessions.hold_session(created).await?);
                 }
                 let write = || store.import(batch.clone());
-                self.sessions.write_back(session, write).await?;
+                self.sessions.retry_after_take(session, write).await?;
                 continue;
             }
             let last = new.pop().map(|last| store.create_session(last, None));

@@ -19,7 +19,7 @@ pub(crate) enum StoreCommand {
         from: String,
         /// The home or database to copy to
         to: String,
-        /// The home whose rows to copy if the database has those of several homes; when copying to a database, the home that the rows will belong to
+        /// The home whose rows to copy from a database that several homes use, or to which the rows copied to a database will belong
         #[arg(long, value_name = "DIR")]
         home: Option<PathBuf>,
     },

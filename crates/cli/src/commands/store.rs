@@ -69,7 +69,9 @@ async fn copy_store(app: &mut CliApp, from: &str, to: &str, home: Option<PathBuf
     screen.hint(match request.to {
         StorePlace::Database(_) => {
             let password = match has_password(to) {
-                true => ", write the password to a file, and set store.password_file to its path",
+                true => {
+                    ", then write the password to a file and set store.password_file to its path"
+                }
                 false => "",
             };
             format!("to use it, run `bethink config set store.url '{url}'`{password}")
@@ -99,7 +101,7 @@ fn notes(report: &CopyReport) -> Vec<String> {
         let rows = plural(report.unread, "row", "rows");
         let from = &report.from;
         notes.push(format!(
-            "{rows} that an earlier recovery could not read were not copied; they stayed in {from}"
+            "{rows} that an earlier update could not convert were not copied; they stayed in {from}"
         ));
     }
     if report.other_homes > 0 {

@@ -35,7 +35,7 @@ fn observe(cache: &ConversationCache, event: &SessionEvent<'_>) {
         SessionEvent::Appended { handle, by_client: true, .. } => cache.forget(handle.id),
         SessionEvent::Decided { session } => cache.edited(*session),
         SessionEvent::Deleted { session } => cache.deleted(*session),
-        SessionEvent::GivenUp { session } => cache.forget(*session),
+        SessionEvent::Released { session } => cache.forget(*session),
         SessionEvent::Missed => cache.forget_all(),
         _ => {}
     }

@@ -88,7 +88,7 @@ impl GatewayService {
         lineage: Lineage,
     ) -> Result<()> {
         let session = lineage.session;
-        let _here = self.sessions.keep_here(session).await?;
+        let _hold = self.sessions.hold_session(session).await?;
         let last = self.cx.store().session(session).await?.last_seq;
         if last != after {
             return Err(ServiceError::conflict(format!(

@@ -39,7 +39,7 @@ impl MemoryService {
         if self.cx.settings().memory.extraction == "off" || asked() {
             return;
         }
-        self.enqueue_extraction(handle.id, Some(handle.in_use()));
+        self.enqueue_extraction(handle.id, Some(handle.use_guard()));
     }
 
     /// Enqueues an extraction from a session that was imported.
@@ -52,7 +52,7 @@ impl MemoryService {
     fn enqueue_extraction(&self, id: SessionId, here: Option<Arc<DropGuard>>) {
         let memories = self.clone();
         self.cx.spawn(async move {
-            let _here = here;
+            let _hold = here;
             let payload = json!({ "session": id.0 });
             let asked = memories.cx.jobs().enqueue_background(EXTRACT, Some(id), &payload).await;
             if let Err(error) = asked {

@@ -57,12 +57,12 @@ impl EventHub {
     }
 
     /// Publishes an event that another daemon sent.
-    pub fn publish_told(&self, text: &str) {
+    pub fn publish_peer_event(&self, text: &str) {
         let Ok(PeerEvent { session, seq, all, kind, data }) = serde_json::from_str(text) else {
             tracing::debug!("ignored an event of another daemon that could not be read");
             return;
         };
-        let event = Arc::new(StreamedEvent::Told { kind, data });
+        let event = Arc::new(StreamedEvent::OfPeer { kind, data });
         if let Some(seq) = seq {
             self.push(session, seq, Arc::clone(&event));
         }
@@ -104,7 +104,7 @@ mod tests {
         let mut in_all = there.all_events(None).unwrap();
         here.publish(SESSION, Seq(3), &Event::Todos { items: 2 });
         here.announce(None, &Event::Todos { items: 9 });
-        there.publish_told(&sent.recv().await.unwrap());
+        there.publish_peer_event(&sent.recv().await.unwrap());
         assert!(sent.try_recv().is_err(), "events of no session stay at home");
         let told = in_session.live.recv().await.unwrap();
         assert_eq!(
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_that_is_too_large_asks_to_read_again() {
+    async fn an_event_that_is_too_large_becomes_a_reset() {
         let (here, there) = (hub(), hub());
         let mut sent = here.for_peers();
         let mut in_session = there.subscribe(SESSION, None);
@@ -124,8 +124,8 @@ mod tests {
         here.publish(SESSION, Seq(3), &Event::Message { seq: Seq(3), id, role: "user" });
         let text = sent.recv().await.unwrap();
         assert!(text.len() <= MAX_PEER_TEXT, "{}", text.len());
-        there.publish_told(&text);
-        there.publish_told("not an event");
+        there.publish_peer_event(&text);
+        there.publish_peer_event("not an event");
         assert_eq!(in_session.live.recv().await.unwrap().kind(), "reset");
     }
 }

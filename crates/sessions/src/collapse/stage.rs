@@ -43,9 +43,9 @@ impl SessionService {
             return;
         }
         handle.staging.store(grown.max(1), Ordering::Relaxed);
-        let (sessions, id, here) = (self.clone(), handle.id, handle.in_use());
+        let (sessions, id, here) = (self.clone(), handle.id, handle.use_guard());
         self.cx.spawn(async move {
-            let _here = here;
+            let _hold = here;
             let (jobs, payload) = (sessions.cx.jobs(), json!({ "session": id.0 }));
             if let Err(error) = jobs.enqueue_background(COLLAPSE, Some(id), &payload).await {
                 tracing::warn!(

@@ -62,7 +62,7 @@ async fn an_interrupted_copy_continues_where_it_stopped() {
 }
 
 #[tokio::test]
-async fn a_part_of_a_copy_is_not_used() {
+async fn an_incomplete_copy_cannot_be_used() {
     let dir = tempfile::tempdir().unwrap();
     let (from, other, to) =
         (dir.path().join("from"), dir.path().join("other"), dir.path().join("to"));

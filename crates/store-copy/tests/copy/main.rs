@@ -70,7 +70,7 @@ async fn both_stores_have_the_same_tables_and_columns() {
 }
 
 #[tokio::test]
-async fn every_row_comes_back_the_same() {
+async fn copying_there_and_back_changes_no_row() {
     let dir = tempfile::tempdir().unwrap();
     let (first, last) = (dir.path().join("first"), dir.path().join("last"));
     fill_home(&first, 1).await;

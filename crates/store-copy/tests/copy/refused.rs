@@ -27,7 +27,7 @@ async fn change(database: &str, statement: &'static str) {
 }
 
 #[tokio::test]
-async fn places_that_make_no_copy_are_refused() {
+async fn invalid_arguments_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("home");
     fill_home(&home, 1).await;
@@ -71,7 +71,7 @@ async fn other_rows_are_never_overwritten() {
 }
 
 #[tokio::test]
-async fn a_running_daemon_is_not_disturbed() {
+async fn a_copy_is_refused_while_a_daemon_runs() {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("from"), dir.path().join("to"));
     fill_home(&from, 1).await;
