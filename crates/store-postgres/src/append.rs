@@ -2,20 +2,21 @@
 //! succeed.
 //!
 //! The transaction locks the rows of its sessions first, so what it then finds stays true until its commit, whatever other
-//! processes do.
+//! processes do. Most groups need only one statement instead: it assumes that nobody else has appended since this process did,
+//! and changes nothing if that is wrong.
 
 use std::collections::HashMap;
 
 use bethink_store::{Append, AppendResult, StoreError, StoreResult};
 use bethink_store_format::AppendPlan;
-use bethink_transcript::{MessageId, SessionId};
+use bethink_transcript::{MessageId, Seq, SessionId};
 use sqlx::PgConnection;
 
-use crate::connections::{ConnectionQueue, commit};
+use crate::connections::{ConnectionQueue, HeldConnection, commit};
 use crate::error::fails_all;
 use crate::locks::{self, Lock};
 use crate::sessions::LockedSessions;
-use crate::sql::{Row, sql};
+use crate::sql::{Row, Statement, sql};
 use crate::writer::Answer;
 use crate::{receipts, sessions};
 
@@ -39,51 +40,149 @@ const TOUCH: &str = "
     FROM unnest($1, $2, $3) AS touched (id, last_seq, at)
     WHERE sessions.id = touched.id";
 
-/// Answers every request of the group, after one commit for all of them.
-pub(crate) async fn append_group(
-    connections: &ConnectionQueue,
-    mut group: Vec<(Append, Answer<AppendResult>)>,
-) {
-    if group.is_empty() {
-        return;
+/// Does all of it at once: fails if another process has a session or has appended to it, or if a message is already stored.
+/// The sessions are locked before a message is inserted, as in the transactions.
+const APPEND: &str = "
+    WITH touched AS (
+        UPDATE sessions
+        SET last_seq   = asked.last_seq,
+            updated_at = greatest(sessions.updated_at, asked.at)
+        FROM unnest($1, $2, $3, $4) AS asked (id, before, last_seq, at)
+        WHERE sessions.id = asked.id
+          AND sessions.last_seq = asked.before
+          AND is_own(sessions.holder)
+        RETURNING sessions.id
+    ), added AS (
+        INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
+        SELECT *
+        FROM unnest($5, $6, $7, $8, $9, $10, $11, $12)
+        WHERE (SELECT count(*) FROM touched) = cardinality($1)
+    )
+    SELECT 1 / (count(*) = cardinality($1))::INT
+    FROM touched";
+
+/// Maximum number of sessions whose last messages are remembered.
+const REMEMBERED: usize = 4096;
+
+/// The last message of each session to which this process has appended, as far as it knows.
+type LastMessages = HashMap<SessionId, Seq>;
+
+/// Appends on one connection, which it keeps between groups.
+pub(crate) struct Appender {
+    connections: ConnectionQueue,
+    connection: Option<HeldConnection>,
+    last: LastMessages,
+}
+
+impl Appender {
+    pub(crate) fn new(connections: ConnectionQueue) -> Self {
+        Self { connections, connection: None, last: LastMessages::new() }
     }
-    match append_all(connections, &group).await {
-        Ok(outcomes) => {
-            for ((_, answer), outcome) in group.into_iter().zip(outcomes) {
-                // If the caller is gone, only the answer is lost.
-                let _ = answer.send(outcome);
+
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    pub(crate) fn release_connection(&mut self) {
+        self.connection = None;
+    }
+
+    /// Answers every request of the group, after one commit for all of them.
+    pub(crate) async fn append_group(&mut self, mut group: Vec<(Append, Answer<AppendResult>)>) {
+        if group.is_empty() {
+            return;
+        }
+        match self.append_all(&group).await {
+            Ok(outcomes) => {
+                for ((_, answer), outcome) in group.into_iter().zip(outcomes) {
+                    // If the caller is gone, only the answer is lost.
+                    let _ = answer.send(outcome);
+                }
+            }
+            Err(error) if fails_all(&error) || group.len() == 1 => {
+                for (_, answer) in group {
+                    let _ = answer.send(Err(error.clone()));
+                }
+            }
+            // One request may be invalid: the others must not fail with it.
+            Err(_) => {
+                while !group.is_empty() {
+                    let rest = group.split_off(1);
+                    let first = std::mem::replace(&mut group, rest);
+                    Box::pin(self.append_group(first)).await;
+                }
             }
         }
-        Err(error) if fails_all(&error) || group.len() == 1 => {
-            for (_, answer) in group {
-                let _ = answer.send(Err(error.clone()));
+    }
+
+    async fn append_all(
+        &mut self,
+        group: &[(Append, Answer<AppendResult>)],
+    ) -> StoreResult<Vec<StoreResult<AppendResult>>> {
+        let appends = group.iter().map(|(append, _)| append);
+        // After an error, it is given back and tested.
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.connections.get().await?,
+        };
+        let done = append_at_once(&mut connection, &mut self.last, appends.clone()).await?;
+        let outcomes = match done {
+            Some(outcomes) => outcomes,
+            None => {
+                let mut transaction = self.connections.begin(&mut connection).await?;
+                let (outcomes, sessions) = append(&mut transaction, appends).await?;
+                commit(transaction).await?;
+                if self.last.len() > REMEMBERED {
+                    self.last.clear();
+                }
+                self.last.extend(sessions);
+                outcomes
             }
-        }
-        // One request may be invalid: the others must not fail with it.
-        Err(_) => {
-            while !group.is_empty() {
-                let rest = group.split_off(1);
-                Box::pin(append_group(connections, std::mem::replace(&mut group, rest))).await;
-            }
-        }
+        };
+        self.connection = Some(connection);
+        Ok(outcomes)
     }
 }
 
-async fn append_all(
-    connections: &ConnectionQueue,
-    group: &[(Append, Answer<AppendResult>)],
-) -> StoreResult<Vec<StoreResult<AppendResult>>> {
-    let mut connection = connections.get().await?;
-    let mut transaction = connections.begin(&mut connection).await?;
-    let outcomes = append(&mut transaction, group.iter().map(|(append, _)| append)).await?;
-    commit(transaction).await?;
-    Ok(outcomes)
+/// Appends with one statement, if the last messages of all sessions are known. Returns `None` if nothing was appended because
+/// a transaction has to look first.
+async fn append_at_once(
+    db: &mut PgConnection,
+    last: &mut LastMessages,
+    appends: impl Iterator<Item = &Append> + Clone,
+) -> StoreResult<Option<Vec<StoreResult<AppendResult>>>> {
+    let mut before = LastMessages::new();
+    for append in appends.clone() {
+        // What is remembered is right only if this succeeds.
+        match last.remove(&append.session).or_else(|| before.get(&append.session).copied()) {
+            Some(seq) if append.receipt.is_none() && !append.messages.is_empty() => {
+                before.insert(append.session, seq);
+            }
+            _ => return Ok(None),
+        }
+    }
+    let mut plan = AppendPlan { sessions: before.clone(), ..AppendPlan::default() };
+    let outcomes = appends.map(|append| plan.append(append)).collect();
+    let updates: Vec<_> = plan.updates().collect();
+    let append = sql(APPEND)
+        .bind_list(updates.iter().map(|(id, ..)| *id))
+        .bind_list(updates.iter().map(|(id, ..)| before[id]))
+        .bind_list(updates.iter().map(|(_, last_seq, _)| *last_seq))
+        .bind_list(updates.iter().map(|(.., at)| *at));
+    match bind_messages(append, &plan).run(db).await {
+        Ok(_) => {}
+        Err(error) if fails_all(&error) => return Err(error),
+        Err(_) => return Ok(None),
+    }
+    last.extend(plan.sessions);
+    Ok(Some(outcomes))
 }
 
+/// Returns the outcomes, and the last messages of this daemon's sessions.
 async fn append(
     db: &mut PgConnection,
     appends: impl Iterator<Item = &Append> + Clone,
-) -> StoreResult<Vec<StoreResult<AppendResult>>> {
+) -> StoreResult<(Vec<StoreResult<AppendResult>>, LastMessages)> {
     let ids = appends.clone().map(|append| append.session);
     let messages = appends.clone().flat_map(|append| {
         append.messages.iter().map(|message| (append.session, message.id.clone()))
@@ -104,10 +203,9 @@ async fn append(
         })
     });
     let outcomes = outcomes.collect();
-    let new_receipts = std::mem::take(&mut plan.new_receipts);
-    write(plan, db).await?;
-    receipts::add(db, new_receipts).await?;
-    Ok(outcomes)
+    write(&plan, db).await?;
+    receipts::add(db, plan.new_receipts).await?;
+    Ok((outcomes, plan.sessions))
 }
 
 /// Locks the sessions, and finds which messages are already stored. Returns the plan, without the sessions of other daemons,
@@ -129,13 +227,24 @@ pub(crate) async fn begin(
 }
 
 /// Writes the messages as a part of a transaction.
-pub(crate) async fn write(plan: AppendPlan, db: &mut PgConnection) -> StoreResult<()> {
+pub(crate) async fn write(plan: &AppendPlan, db: &mut PgConnection) -> StoreResult<()> {
     if plan.messages.is_empty() {
         return Ok(());
     }
     let updates: Vec<_> = plan.updates().collect();
+    bind_messages(sql(INSERT), plan).run(&mut *db).await?;
+    sql(TOUCH)
+        .bind_list(updates.iter().map(|(id, ..)| *id))
+        .bind_list(updates.iter().map(|(_, last_seq, _)| *last_seq))
+        .bind_list(updates.iter().map(|(.., at)| *at))
+        .run(db)
+        .await
+        .map(drop)
+}
+
+fn bind_messages(statement: Statement, plan: &AppendPlan) -> Statement {
     let planned = || plan.messages.iter();
-    sql(INSERT)
+    statement
         .bind_list(planned().map(|one| one.session))
         .bind_list(planned().map(|one| one.seq))
         .bind_list(planned().map(|one| one.message.id.clone()))
@@ -144,13 +253,4 @@ pub(crate) async fn write(plan: AppendPlan, db: &mut PgConnection) -> StoreResul
         .bind_list(planned().map(|one| one.message.created_at))
         .bind_list(planned().map(|one| one.checksum))
         .bind_list(planned().map(|one| one.message.raw.clone()))
-        .run(&mut *db)
-        .await?;
-    sql(TOUCH)
-        .bind_list(updates.iter().map(|(id, ..)| *id))
-        .bind_list(updates.iter().map(|(_, last_seq, _)| *last_seq))
-        .bind_list(updates.iter().map(|(.., at)| *at))
-        .run(db)
-        .await
-        .map(drop)
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use bethink_store::{StoreError, StoreResult};
 use sqlx::postgres::{PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection};
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::address::PostgresAddress;
 use crate::error::from_sqlx;
 use crate::opened::PostgresOpenError;
-use crate::options::CONNECT;
+use crate::options::{CONNECT, TESTED};
 
 /// PostgreSQL's error code for a database that does not exist, and the class of those for a login that failed.
 const UNKNOWN_DATABASE: &str = "3D000";
@@ -73,8 +73,8 @@ impl DaemonSettings {
     }
 }
 
-/// Creates a pool. Connections are opened when first needed, and tested when they are taken, so that those of a server
-/// that has restarted are replaced.
+/// Creates a pool. Connections are opened when first needed. Those that were idle are tested when they are taken, so that
+/// those of a server that has restarted are replaced.
 pub(crate) fn pool(
     address: &PostgresAddress,
     count: u32,
@@ -95,7 +95,10 @@ fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(count)
         .acquire_timeout(CONNECT)
-        .test_before_acquire(true)
+        .test_before_acquire(false)
+        .before_acquire(|connection, state| {
+            Box::pin(async move { Ok(state.idle_for < TESTED || connection.ping().await.is_ok()) })
+        })
         .after_connect(move |connection, _| {
             let settings = AssertSqlSafe(settings.to_string());
             Box::pin(async move { connection.execute(sqlx::raw_sql(settings)).await.map(drop) })

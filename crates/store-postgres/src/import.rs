@@ -89,7 +89,7 @@ async fn import(db: &mut PgConnection, batch: ImportBatch) -> StoreResult<()> {
     }
     let placed = records.iter().map(|record| place(&mut plan, session, record));
     let rows = placed.collect::<StoreResult<Vec<RecordRow>>>()?;
-    append::write(plan, &mut *db).await?;
+    append::write(&plan, &mut *db).await?;
     let insert = sql(INSERT)
         .bind(session)
         .bind_list(rows.iter().map(|row| row.line))

@@ -35,6 +35,9 @@ impl PostgresOptions {
 /// How long to wait for a server that does not accept a connection.
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 
+/// How long a connection may be idle until it is tested before its next use. A test takes a round trip.
+pub(crate) const TESTED: Duration = Duration::from_secs(1);
+
 /// How long to wait for the answer to a statement. The server ends a statement sooner (see `connect`), so a server that
 /// does not answer by then is gone or hangs.
 pub(crate) const ANSWER: Duration = Duration::from_secs(20);

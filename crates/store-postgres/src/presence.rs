@@ -27,6 +27,9 @@ use crate::sql::sql;
 
 const SCHEMA: &str = "SELECT current_schema()::TEXT";
 
+/// A channel's name is the only protection of what is sent on it.
+const CHANNEL: &str = "SELECT channel FROM database_state";
+
 /// Names of the daemons that run, of one home or of all.
 const RUNNING: &str = "
     SELECT coalesce(string_agg(name, ', ' ORDER BY name), 'an unknown process')
@@ -52,9 +55,12 @@ const CLEAN: &str = "
 const HAS_PEERS: &str = "
     SELECT EXISTS (SELECT FROM daemons WHERE number <> $1)";
 
+/// Its commit does not wait for the disk. In a crash of the server, messages are lost with the connections anyway, and each
+/// write checks which daemon has the session.
 const TELL: &str = "
     SELECT pg_notify($1, text)
-    FROM unnest($2) WITH ORDINALITY AS told (text, place)
+    FROM unnest($2) WITH ORDINALITY AS told (text, place),
+         (SELECT set_config('synchronous_commit', 'off', TRUE)) AS setting
     ORDER BY place";
 
 const PING: &str = "SELECT 1";
@@ -118,7 +124,8 @@ impl Presence {
     pub(crate) async fn join(&self, claim: DaemonClaim) -> StoreResult<()> {
         let PresenceState { identity, number, place, inbox, keeper, closed, .. } = &*self.0;
         let DaemonClaim { schema, mut connection, .. } = claim;
-        let channel = format!("bethink_{:x}", Lock::Daemons(&schema).key().cast_unsigned());
+        let channel: Uuid = sql(CHANNEL).value(&mut connection.listener).await?;
+        let channel = format!("bethink_{}", channel.simple());
         connection.announce(&channel, *number, identity).await?;
         if sql(HAS_PEERS).bind(*number).value(&mut connection.listener).await? {
             inbox.note_peers();

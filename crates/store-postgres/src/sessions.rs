@@ -57,7 +57,7 @@ const UPDATE: &str = "
         state      = coalesce($8, state),
         updated_at = greatest(updated_at, $9)
     WHERE id = $1
-      AND other_holder(holder) IS NULL
+      AND is_own(holder)
     RETURNING *";
 
 pub(crate) const PROJECTS: &str = "

@@ -75,9 +75,25 @@ impl PostgresStore {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        let written = self.writers.clone().write(work);
+        self.written(self.writers.clone().write(work))
+    }
+
+    /// Runs `work`, in which only one statement changes anything.
+    pub(crate) fn write_once<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
+    {
+        self.written(self.writers.clone().write_once(work))
+    }
+
+    /// Records what a write finds out about the database and its session.
+    fn written<'a, T: 'a>(
+        &'a self,
+        writing: impl Future<Output = StoreResult<T>> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
         Box::pin(async move {
-            let written = self.findings.of_write(written.await);
+            let written = self.findings.of_write(writing.await);
             if let (Err(StoreError::Moved { session, .. }), Some(presence)) =
                 (&written, &self.presence)
             {
@@ -88,9 +104,9 @@ impl PostgresStore {
         })
     }
 
-    /// Runs one statement in a transaction.
+    /// Runs one statement.
     pub(crate) fn run(&self, statement: Statement) -> StoreFuture<'_, ()> {
-        self.write(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
+        self.write_once(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
     }
 
     /// Does the same as [`run`](Self::run) for a session, which must exist.
@@ -162,7 +178,7 @@ impl SessionStore for PostgresStore {
         id: SessionId,
         change: SessionChange,
     ) -> StoreFuture<'_, SessionRecord> {
-        self.write(move |db| Box::pin(sessions::update(db, id, change)))
+        self.write_once(move |db| Box::pin(sessions::update(db, id, change)))
     }
 
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
@@ -198,7 +214,7 @@ impl SessionStore for PostgresStore {
     }
 
     fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()> {
-        self.write(move |db| Box::pin(decisions::add(db, id, new)))
+        self.write_once(move |db| Box::pin(decisions::add(db, id, new)))
     }
 
     fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>> {

@@ -1,12 +1,13 @@
-//! The writer of appends: a task that takes all waiting appends, commits them together and answers them. It remembers
-//! nothing between two groups, because another process may append in between.
+//! The writer of appends: a task that takes all waiting appends, commits them together and answers them. What it remembers
+//! between two groups is checked by the database, because another process may append in between.
 
 use bethink_store::{Append, AppendResult, StoreError, StoreResult};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
-use crate::append::append_group;
+use crate::append::Appender;
 use crate::connections::ConnectionQueue;
-use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
+use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE, TESTED};
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
 
@@ -47,7 +48,19 @@ impl AppendWriter {
 
 async fn serve(connections: ConnectionQueue, mut waiting: mpsc::Receiver<QueuedRequest>) {
     let (mut requests, mut closing) = (Vec::new(), Vec::new());
-    while waiting.recv_many(&mut requests, GROUP_REQUESTS).await > 0 {
+    let mut appender = Appender::new(connections.clone());
+    loop {
+        let next = waiting.recv_many(&mut requests, GROUP_REQUESTS);
+        let count = match appender.is_connected() {
+            true => timeout(TESTED, next).await,
+            false => Ok(next.await),
+        };
+        match count {
+            Ok(0) => break,
+            Ok(_) => {}
+            // It will be tested before it is used again.
+            Err(_) => appender.release_connection(),
+        }
         let (mut group, mut bytes) = (Vec::new(), 0);
         for request in requests.drain(..) {
             match request {
@@ -56,7 +69,7 @@ async fn serve(connections: ConnectionQueue, mut waiting: mpsc::Receiver<QueuedR
                         append.messages.iter().map(|message| message.raw.len()).sum::<usize>();
                     bytes += more;
                     if bytes > GROUP_BYTES {
-                        append_group(&connections, std::mem::take(&mut group)).await;
+                        appender.append_group(std::mem::take(&mut group)).await;
                         bytes = more;
                     }
                     group.push((append, answer));
@@ -64,12 +77,13 @@ async fn serve(connections: ConnectionQueue, mut waiting: mpsc::Receiver<QueuedR
                 QueuedRequest::Close(answer) => closing.push(answer),
             }
         }
-        append_group(&connections, group).await;
+        appender.append_group(group).await;
         if !closing.is_empty() {
             // Accepts no more requests, and serves the queued ones.
             waiting.close();
         }
     }
+    appender.release_connection();
     if closing.is_empty() {
         return;
     }

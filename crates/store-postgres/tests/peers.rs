@@ -18,7 +18,7 @@ use bethink_store::{
 };
 use bethink_store_postgres::{DaemonIdentity, PostgresOpenError, PostgresStore};
 use bethink_transcript::{JobId, MessageId, Role, Seq, SessionId, UnixMicros};
-use sqlx::{Executor, PgConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, PgConnection};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -253,7 +253,7 @@ async fn tables_are_not_changed_under_a_running_daemon() {
     let database = server.new_database().await;
     let ant = server.open_for("ant", &database).await.unwrap();
     let mut db = server.connect(&database).await;
-    db.execute("DELETE FROM _sqlx_migrations WHERE version = 5").await.unwrap();
+    db.execute("DELETE FROM _sqlx_migrations WHERE version = 6").await.unwrap();
     let refused = server.open_for("bee", &database).await.unwrap_err();
     assert!(
         matches!(&refused, PostgresOpenError::Shared(others) if others == "ant"),
@@ -283,6 +283,65 @@ async fn schemas_are_independent() {
     }
 }
 
+/// All tables and views of a schema.
+const TABLES: &str = "
+    SELECT format('%I.%I', nspname, relname)
+    FROM pg_class
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = $1
+      AND relkind IN ('r', 'v')";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_with_a_schema_is_alone_in_it() {
+    let server = server::server().await;
+    let database = server.bare_database().await;
+    let mut db = server.connect(&database).await;
+    for person in ["ann", "bob"] {
+        let create = format!("CREATE ROLE {person} LOGIN; CREATE SCHEMA AUTHORIZATION {person}");
+        db.execute(sqlx::raw_sql(AssertSqlSafe(create))).await.unwrap();
+    }
+    let open = async |person: &str, name: &str| {
+        let address = server.address(&database).username(person);
+        let mut options = server.options(&database);
+        options.address = address.into();
+        options.daemon = Some(DaemonIdentity { home: Uuid::new_v4(), name: name.to_owned() });
+        PostgresStore::open(&options).await.unwrap().0
+    };
+    let (laptop, devbox) = (open("ann", "laptop").await, open("ann", "devbox").await);
+    let (bob, other) = (open("bob", "desk").await, open("bob", "other").await);
+    let session = make_session(&laptop).await;
+    say(&laptop, session, "the boathouse key").await.unwrap();
+    assert_eq!(devbox.session(session).await.unwrap().last_seq, Seq(1), "a person's other machine");
+    assert!(matches!(bob.session(session).await, Err(StoreError::NotFound { .. })));
+    assert!(bob.projects().await.unwrap().is_empty());
+    laptop.tell_peers(vec!["secret".into()]).await.unwrap();
+    assert_eq!(news(&devbox).await, PeerNews::Text("secret".into()));
+    other.tell_peers(vec!["for bob".into()]).await.unwrap();
+    assert_eq!(news(&bob).await, PeerNews::Text("for bob".into()), "nothing else arrives");
+
+    let tables: Vec<String> =
+        sqlx::query_scalar(TABLES).bind("ann").fetch_all(&mut db).await.unwrap();
+    assert!(tables.len() > 40, "{tables:?}");
+    let mut stranger = server.address(&database).username("bob").connect().await.unwrap();
+    for table in &tables {
+        let read = AssertSqlSafe(format!("SELECT FROM {table}"));
+        let refused = stranger.execute(sqlx::raw_sql(read)).await.unwrap_err();
+        let code = refused.as_database_error().and_then(|error| error.code());
+        assert_eq!(code.as_deref(), Some("42501"), "{table}: {refused}");
+    }
+    let channel: Uuid = sqlx::query_scalar("SELECT channel FROM ann.database_state")
+        .fetch_one(&mut db)
+        .await
+        .unwrap();
+    let seen: Vec<String> =
+        sqlx::query_scalar("SELECT query FROM pg_stat_activity WHERE query LIKE $1")
+            .bind(format!("%{}%", channel.simple()))
+            .fetch_all(&mut stranger)
+            .await
+            .unwrap();
+    assert!(seen.is_empty(), "{seen:?}");
+}
+
 #[tokio::test]
 async fn a_database_that_became_read_only_is_a_fault() {
     let server = server::server().await;
@@ -309,6 +368,8 @@ async fn a_database_that_became_read_only_is_a_fault() {
     let mut admin = server.connect("postgres").await;
     admin.execute(sqlx::AssertSqlSafe(set("off"))).await.unwrap();
     db.execute(cut).await.unwrap();
+    // It may find a connection that was lost.
+    let _ = store.probe().await;
     store.probe().await.unwrap();
     assert!(store.fault().is_none());
     store.put_pause(pause(1)).await.unwrap();

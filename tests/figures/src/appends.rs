@@ -1,7 +1,6 @@
-//! Measures durable appends through the store and over HTTP, compared with raw SQLite commits in the same run.
+//! Measures durable appends through the store and over HTTP, compared with plain inserts in the same run.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_harness::{Daemon, say};
@@ -29,7 +28,7 @@ const BYTES: usize = 600;
 /// Appends per second, from the median of the rounds.
 pub fn rows() -> Vec<Row> {
     let runtime = Runtime::new().expect("a runtime");
-    let (raw, one, many) = runtime.block_on(in_process());
+    let Rates { raw, one, many } = runtime.block_on(in_process());
     let (http_one, http_many) = over_http();
     let detail = |a: f64, b: f64| format!("{a:.0}/s against {b:.0}/s");
     vec![
@@ -54,25 +53,46 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-async fn in_process() -> (f64, f64, f64) {
+async fn in_process() -> Rates {
     let dir = tempfile::tempdir().expect("a directory");
     let mut raw = raw(&dir.path().join("raw.db")).await;
     let (store, _) = SqliteStore::open(&dir.path().join("store.db"), Options::new(UnixMicros(0)))
         .await
         .expect("a store");
-    let store = Arc::new(store);
-    let sessions = sessions(&store).await;
+    rates(&mut raw, &store).await
+}
+
+/// Appends per second.
+pub(crate) struct Rates {
+    /// Plain inserts.
+    pub(crate) raw: f64,
+    pub(crate) one: f64,
+    pub(crate) many: f64,
+}
+
+/// A table without bethink's checks, in the same kind of database.
+pub(crate) trait RawTable {
+    /// Inserts one row and commits.
+    fn insert(&mut self, n: usize) -> impl Future<Output = ()>;
+}
+
+/// Compares a store with plain inserts.
+pub(crate) async fn rates(
+    raw: &mut impl RawTable,
+    store: &(impl SessionStore + Clone + Send + Sync + 'static),
+) -> Rates {
+    let sessions = sessions(store).await;
     let (mut raws, mut ones, mut manys) = (Vec::new(), Vec::new(), Vec::new());
     let mut next = 0;
     for _ in 0..ROUNDS {
         let start = std::time::Instant::now();
         for n in 0..EACH {
-            insert(&mut raw, next + n).await;
+            raw.insert(next + n).await;
         }
         raws.push(start.elapsed());
         let start = std::time::Instant::now();
         for n in 0..EACH {
-            append(&store, sessions[0], next + n).await;
+            append(store, sessions[0], next + n).await;
         }
         ones.push(start.elapsed());
         next += EACH;
@@ -94,7 +114,7 @@ async fn in_process() -> (f64, f64, f64) {
         manys.push(start.elapsed());
         next += TASKS * EACH;
     }
-    (rate(EACH, &raws), rate(EACH, &ones), rate(TASKS * EACH, &manys))
+    Rates { raw: rate(EACH, &raws), one: rate(EACH, &ones), many: rate(TASKS * EACH, &manys) }
 }
 
 async fn raw(path: &Path) -> SqliteConnection {
@@ -111,17 +131,18 @@ async fn raw(path: &Path) -> SqliteConnection {
     connection
 }
 
-/// Inserts one row with one commit and one fsync.
-async fn insert(connection: &mut SqliteConnection, n: usize) {
-    sqlx::query("INSERT INTO message (id, raw) VALUES (?, ?)")
-        .bind(format!("m{n}"))
-        .bind(body(n))
-        .execute(connection)
-        .await
-        .expect("an insert");
+impl RawTable for SqliteConnection {
+    async fn insert(&mut self, n: usize) {
+        sqlx::query("INSERT INTO message (id, raw) VALUES (?, ?)")
+            .bind(format!("m{n}"))
+            .bind(body(n))
+            .execute(self)
+            .await
+            .expect("an insert");
+    }
 }
 
-async fn sessions(store: &SqliteStore) -> Vec<SessionId> {
+async fn sessions(store: &(impl SessionStore + Sync)) -> Vec<SessionId> {
     let mut ids = Vec::new();
     for n in 1..=TASKS as u128 {
         let id = SessionId(Uuid::from_u128(n));
@@ -132,7 +153,7 @@ async fn sessions(store: &SqliteStore) -> Vec<SessionId> {
     ids
 }
 
-async fn append(store: &SqliteStore, session: SessionId, n: usize) {
+async fn append(store: &(impl SessionStore + Sync), session: SessionId, n: usize) {
     let message = NewMessage {
         id: MessageId::new(&format!("m{n}")).expect("an id"),
         role: Role::User,
@@ -144,7 +165,7 @@ async fn append(store: &SqliteStore, session: SessionId, n: usize) {
     store.append(append).await.expect("an append");
 }
 
-fn body(n: usize) -> Vec<u8> {
+pub(crate) fn body(n: usize) -> Vec<u8> {
     let text = format!("message {n} {}", "x".repeat(BYTES));
     say::user(&text).to_string().into_bytes()
 }
@@ -152,19 +173,27 @@ fn body(n: usize) -> Vec<u8> {
 fn over_http() -> (f64, f64) {
     let daemon = Daemon::fresh();
     let sessions: Vec<String> = (0..TASKS).map(|_| daemon.session(200_000)).collect();
-    let (mut ones, mut manys) = (Vec::new(), Vec::new());
+    let pairs: Vec<(&Daemon, &str)> =
+        sessions.iter().map(|session| (&daemon, session.as_str())).collect();
+    one_and_all(&pairs)
+}
+
+/// Returns the appends per second of the first of these clients alone, and of all together.
+pub(crate) fn one_and_all(clients: &[(&Daemon, &str)]) -> (f64, f64) {
+    let (mut ones, mut all) = (Vec::new(), Vec::new());
+    let [(daemon, session), ..] = clients else { return (0.0, 0.0) };
     for _ in 0..ROUNDS {
-        ones.push(timed(|| client(&daemon, &sessions[0])).0);
-        let many = || {
+        ones.push(timed(|| client(daemon, session)).0);
+        let together = || {
             std::thread::scope(|scope| {
-                for session in &sessions {
-                    scope.spawn(|| client(&daemon, session));
+                for (daemon, session) in clients {
+                    scope.spawn(|| client(daemon, session));
                 }
             });
         };
-        manys.push(timed(many).0);
+        all.push(timed(together).0);
     }
-    (rate(EACH, &ones), rate(TASKS * EACH, &manys))
+    (rate(EACH, &ones), rate(clients.len() * EACH, &all))
 }
 
 fn client(daemon: &Daemon, session: &str) {

@@ -4,7 +4,7 @@
 //! crate depends on it.
 //!
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
-//! [`prompts`] → [`appends`] → [`notes`] ([`sides`]) → [`imports`] → [`memory`] → [`starts`] →
+//! [`prompts`] → [`appends`] ([`postgres`], [`scale`]) → [`notes`] ([`sides`]) → [`imports`] → [`memory`] → [`starts`] →
 //! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]) → [`model_notes`] ([`asking`]) →
 //! [`model_drive`] ([`watch`]) → [`model_prefix`] → [`gateway`] → [`gateway_streams`] → [`gateway_endless`] → [`hooks`], and on memory [`extraction`] → [`recall`] → [`questions`].
 
@@ -33,12 +33,14 @@ pub mod model_notes;
 pub mod model_prefix;
 pub mod needs;
 pub mod notes;
+pub mod postgres;
 pub mod prompts;
 pub mod questions;
 pub mod ranking;
 pub mod recall;
 pub mod recording;
 pub mod retention;
+pub mod scale;
 pub mod search;
 pub mod secrets;
 pub mod sides;

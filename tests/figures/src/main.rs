@@ -12,16 +12,19 @@ use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
     appends, builds, drive, extraction, gateway, gateway_endless, gateway_streams, histories,
     hooks, hostile, imports, memdir, memory, model_drive, model_notes, model_prefix, needs, notes,
-    prompts, questions, ranking, recall, recording, search, secrets, starts, tokens,
+    postgres, prompts, questions, ranking, recall, recording, scale, search, secrets, starts,
+    tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 29] = [
+const PARTS: [&str; 31] = [
     "builds",
     "needs",
     "prompts",
     "histories",
     "appends",
+    "postgres",
+    "scale",
     "notes",
     "imports",
     "drive",
@@ -101,6 +104,8 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "prompts" => prompts::rows(&files),
         "histories" => generated(wanted),
         "appends" => appends::rows(),
+        "postgres" => postgres::rows(),
+        "scale" => scale::rows(&files),
         "notes" => notes::rows(),
         "needs" | "imports" | "drive" | "memory" | "model-drive" | "model-prefix"
         | "extraction"

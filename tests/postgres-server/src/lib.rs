@@ -36,11 +36,22 @@ pub struct TestServer {
     /// Ends with this process.
     _clean_up: Child,
     databases: AtomicU32,
+    is_durable: bool,
 }
 
 impl TestServer {
-    /// Starts a server. If PostgreSQL is not installed, ends the binary: successfully, except in CI.
+    /// Starts a server that does not wait for the disk. If PostgreSQL is not installed, ends the binary: successfully, except
+    /// in CI.
     pub async fn start() -> Self {
+        Self::start_with(false).await
+    }
+
+    /// Starts a server with PostgreSQL's own settings, for measurements.
+    pub async fn start_durable() -> Self {
+        Self::start_with(true).await
+    }
+
+    async fn start_with(is_durable: bool) -> Self {
         let Some(programs) = find_programs() else {
             let reason = b"skipped: PostgreSQL's programs initdb and pg_ctl are not installed\n";
             // Not with a macro, whose output the test harness would hide.
@@ -63,8 +74,8 @@ impl TestServer {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let server =
-            Self { programs, dir, as_user, _clean_up: clean_up, databases: AtomicU32::new(0) };
+        let databases = AtomicU32::new(0);
+        let server = Self { programs, dir, as_user, _clean_up: clean_up, databases, is_durable };
         server.run("initdb", &["-U", "bethink", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]);
         let who = server.dir.join("data/pg_hba.conf");
         let rest = std::fs::read_to_string(&who).unwrap();
@@ -115,11 +126,12 @@ impl TestServer {
     /// Starts the server, and waits until it answers.
     pub fn resume(&self) {
         let log = self.dir.join("log").display().to_string();
-        // Nothing here needs to survive a power failure.
-        let settings = format!(
-            "-k {} -c listen_addresses= -c fsync=off -c full_page_writes=off -c synchronous_commit=off",
-            self.dir.display()
-        );
+        // In a test, nothing needs to survive a power failure.
+        let speed = match self.is_durable {
+            true => "",
+            false => "-c fsync=off -c full_page_writes=off -c synchronous_commit=off",
+        };
+        let settings = format!("-k {} -c listen_addresses= {speed}", self.dir.display());
         self.run("pg_ctl", &["-w", "-l", &log, "-o", &settings, "start"]);
     }
 
