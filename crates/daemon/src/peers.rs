@@ -1,12 +1,18 @@
 //! Works together with the other daemons that use the same database: releases sessions that they want, and exchanges events.
 
+use std::time::Duration;
+
 use bethink_store::PeerNews;
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use crate::Daemon;
 
 /// Maximum number of events that are sent at once.
 const BATCH: usize = 256;
+
+/// How long to wait for more events before sending, because each time all other daemons wake up.
+const GATHER: Duration = Duration::from_millis(50);
 
 impl Daemon {
     /// Starts the exchange, if several daemons may use the database. It ends when the daemon stops.
@@ -46,6 +52,11 @@ impl Daemon {
             tokio::select! {
                 _ = events.recv_many(&mut batch, BATCH) => {}
                 () = stopped.cancelled() => return,
+            }
+            if batch.len() < BATCH {
+                sleep(GATHER).await;
+                let more = std::iter::from_fn(|| events.try_recv().ok());
+                batch.extend(more.take(BATCH - batch.len()));
             }
             if let Err(error) = self.cx.store().tell_peers(std::mem::take(&mut batch)).await {
                 tracing::debug!(%error, "could not send events to other daemons");

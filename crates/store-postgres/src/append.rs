@@ -41,7 +41,8 @@ const TOUCH: &str = "
     WHERE sessions.id = touched.id";
 
 /// Does all of it at once: fails if another process has a session or has appended to it, or if a message is already stored.
-/// The sessions are locked before a message is inserted, as in the transactions.
+/// The sessions are locked before a message is inserted, as in the transactions; if one is missing, the condition divides by
+/// zero.
 const APPEND: &str = "
     WITH touched AS (
         UPDATE sessions
@@ -52,14 +53,11 @@ const APPEND: &str = "
           AND sessions.last_seq = asked.before
           AND is_own(sessions.holder)
         RETURNING sessions.id
-    ), added AS (
-        INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
-        SELECT *
-        FROM unnest($5, $6, $7, $8, $9, $10, $11, $12)
-        WHERE (SELECT count(*) FROM touched) = cardinality($1)
     )
-    SELECT 1 / (count(*) = cardinality($1))::INT
-    FROM touched";
+    INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
+    SELECT *
+    FROM unnest($5, $6, $7, $8, $9, $10, $11, $12)
+    WHERE 1 / ((SELECT count(*) FROM touched) = cardinality($1))::INT = 1";
 
 /// Maximum number of sessions whose last messages are remembered.
 const REMEMBERED: usize = 4096;

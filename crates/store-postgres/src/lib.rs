@@ -2,8 +2,8 @@
 //!
 //! Owns the schema and the connections. Other crates define what the rows mean.
 //!
-//! Several processes may use one database. Nothing that another process can change is remembered here: each transaction
-//! locks what it depends on. A transaction that appends locks the rows of its sessions, one that needs a session to exist
+//! Several processes may use one database. What is remembered of it is checked by the statement that uses it, and each
+//! transaction locks what it depends on. A transaction that appends locks the rows of its sessions, one that needs a session to exist
 //! locks its key, and what has no row to lock has an advisory lock (see `locks`). Locks are taken in this order: sessions
 //! by id, advisory locks by key, other rows. A unique constraint stands behind each lock.
 //!
@@ -12,8 +12,7 @@
 //!
 //! Every wait for the server has a time limit, because a connection to a machine that is gone does not end by itself.
 //!
-//! A write is answered after its commit, with `synchronous_commit` on. Each runs in its own transaction, and appends that
-//! wait in this process share one.
+//! A write is answered after its commit, with `synchronous_commit` on. Appends that wait in this process share a commit.
 //!
 //! Messages and lines of imported files have the same checksums as on SQLite. Other rows have none: PostgreSQL has
 //! checksums of pages, and a checksum that covers the whole row would mean writing each row twice.

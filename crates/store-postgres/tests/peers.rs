@@ -326,7 +326,7 @@ async fn a_person_with_a_schema_is_alone_in_it() {
     for table in &tables {
         let read = AssertSqlSafe(format!("SELECT FROM {table}"));
         let refused = stranger.execute(sqlx::raw_sql(read)).await.unwrap_err();
-        let code = refused.as_database_error().and_then(|error| error.code());
+        let code = refused.as_database_error().and_then(sqlx::error::DatabaseError::code);
         assert_eq!(code.as_deref(), Some("42501"), "{table}: {refused}");
     }
     let channel: Uuid = sqlx::query_scalar("SELECT channel FROM ann.database_state")

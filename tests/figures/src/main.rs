@@ -1,6 +1,6 @@
 //! Prints every figure with its goal.
 //!
-//! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [--data DIR] [FILES…]`
+//! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--millions N] [--against BETHINKD] [--data DIR] [FILES…]`
 
 // This program prints to a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -17,7 +17,7 @@ use bethink_figures::{
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 31] = [
+const PARTS: [&str; 32] = [
     "builds",
     "needs",
     "prompts",
@@ -33,6 +33,7 @@ const PARTS: [&str; 31] = [
     "kills",
     "tokens",
     "search",
+    "search-postgres",
     "ranking",
     "recall",
     "questions",
@@ -56,6 +57,8 @@ struct Wanted {
     kill_cycles: usize,
     histories: usize,
     seed: u64,
+    /// Number of messages, in millions, for the part `search-postgres`.
+    millions: usize,
     /// The other build of the daemon, for the part `builds`.
     against: Option<PathBuf>,
     /// Labelled questions, recorded sessions and conversations, for the part `questions`.
@@ -68,7 +71,7 @@ fn main() -> ExitCode {
         Ok(wanted) => wanted,
         Err(wrong) => {
             eprintln!(
-                "{wrong}\nfigures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [--data DIR] [FILES…]\nparts: {}",
+                "{wrong}\nfigures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--millions N] [--against BETHINKD] [--data DIR] [FILES…]\nparts: {}",
                 PARTS.join(" ")
             );
             return ExitCode::from(2);
@@ -120,6 +123,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "memory" => memory::rows(&files),
         "extraction" => extraction::rows(&files),
         "search" => search::rows(),
+        "search-postgres" => search::postgres(wanted.millions),
         "ranking" => ranking(wanted),
         "recall" => recall::rows(&directories(wanted)),
         "questions" => match &wanted.data {
@@ -196,6 +200,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String>
         kill_cycles: 500,
         histories: 200_000,
         seed: 1,
+        millions: 1,
         against: None,
         data: None,
         files: Vec::new(),
@@ -218,6 +223,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String>
             "--kill-cycles" => wanted.kill_cycles = number()? as usize,
             "--histories" => wanted.histories = number()? as usize,
             "--seed" => wanted.seed = number()?,
+            "--millions" => wanted.millions = number()? as usize,
             _ => return Err(format!("{argument} is not known")),
         }
     }

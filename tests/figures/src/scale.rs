@@ -34,6 +34,12 @@ const COMMITS: &str = "
     FROM pg_stat_database
     WHERE datname = current_database()";
 
+const CONNECTIONS: &str = "
+    SELECT count(*)
+    FROM pg_stat_activity
+    WHERE datname = current_database()
+      AND pid <> pg_backend_pid()";
+
 const MESSAGES: &str = "SELECT count(*), sum(length(raw))::BIGINT FROM messages";
 
 /// Name, rows, bytes, and bytes of the indexes.
@@ -98,9 +104,18 @@ fn commits(runtime: &Runtime, server: &TestServer) -> Vec<Row> {
     let mut db = runtime.block_on(server.connect(&database));
     let before = settled(runtime, &side, &mut db);
     side.turns(TURNS, WORDS);
+    let connections: i64 = runtime
+        .block_on(sqlx::query_scalar(CONNECTIONS).fetch_one(&mut db))
+        .expect("a count of connections");
     let after = settled(runtime, &side, &mut db);
     let each = (after - before) as f64 / TURNS as f64;
     vec![
+        Row::new(
+            "PostgreSQL, connections of a daemon with one busy session",
+            connections as f64,
+            "",
+            Goal::None,
+        ),
         Row::new("PostgreSQL, commits of a turn, with reads", each, "", Goal::None)
             .detail(format!("{TURNS} turns, each with two appends and a prompt")),
     ]
