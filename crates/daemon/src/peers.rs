@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bethink_store::PeerNews;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use crate::Daemon;
 
@@ -48,15 +48,18 @@ impl Daemon {
 
     async fn tell_peers(&self, mut events: mpsc::UnboundedReceiver<String>) {
         let (mut batch, stopped) = (Vec::new(), self.cx.stopping().clone());
-        loop {
+        while !stopped.is_cancelled() {
             tokio::select! {
                 _ = events.recv_many(&mut batch, BATCH) => {}
-                () = stopped.cancelled() => return,
+                () = stopped.cancelled() => {}
             }
             if batch.len() < BATCH {
-                sleep(GATHER).await;
+                drop(timeout(GATHER, stopped.cancelled()).await);
                 let more = std::iter::from_fn(|| events.try_recv().ok());
                 batch.extend(more.take(BATCH - batch.len()));
+            }
+            if batch.is_empty() {
+                continue;
             }
             if let Err(error) = self.cx.store().tell_peers(std::mem::take(&mut batch)).await {
                 tracing::debug!(%error, "could not send events to other daemons");

@@ -2,8 +2,8 @@
 //! succeed.
 //!
 //! The transaction locks the rows of its sessions first, so what it then finds stays true until its commit, whatever other
-//! processes do. Most groups need only one statement instead: it assumes that nobody else has appended since this process did,
-//! and changes nothing if that is wrong.
+//! processes do. Appends to one session usually need only one statement instead: it assumes that nobody else has appended since
+//! this process did, and changes nothing if that is wrong.
 
 use std::collections::HashMap;
 
@@ -40,24 +40,23 @@ const TOUCH: &str = "
     FROM unnest($1, $2, $3) AS touched (id, last_seq, at)
     WHERE sessions.id = touched.id";
 
-/// Does all of it at once: fails if another process has a session or has appended to it, or if a message is already stored.
-/// The sessions are locked before a message is inserted, as in the transactions; if one is missing, the condition divides by
-/// zero.
+/// Does all of it at once for one session: inserts nothing if another process has the session or has appended to it, and fails if
+/// a message is already stored. The session is locked before a message is inserted, as in the transactions.
 const APPEND: &str = "
     WITH touched AS (
         UPDATE sessions
-        SET last_seq   = asked.last_seq,
-            updated_at = greatest(sessions.updated_at, asked.at)
-        FROM unnest($1, $2, $3, $4) AS asked (id, before, last_seq, at)
-        WHERE sessions.id = asked.id
-          AND sessions.last_seq = asked.before
-          AND is_own(sessions.holder)
-        RETURNING sessions.id
+        SET last_seq   = $3,
+            updated_at = greatest(updated_at, $4)
+        WHERE id = $1
+          AND last_seq = $2
+          AND is_own(holder)
+        RETURNING id
     )
     INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
-    SELECT *
+    SELECT new.*
     FROM unnest($5, $6, $7, $8, $9, $10, $11, $12)
-    WHERE 1 / ((SELECT count(*) FROM touched) = cardinality($1))::INT = 1";
+      AS new (session, seq, message_id, role, recorded, created_at, checksum, raw)
+    WHERE EXISTS (SELECT FROM touched)";
 
 /// Maximum number of sessions whose last messages are remembered.
 const REMEMBERED: usize = 4096;
@@ -142,37 +141,34 @@ impl Appender {
     }
 }
 
-/// Appends with one statement, if the last messages of all sessions are known. Returns `None` if nothing was appended because
-/// a transaction has to look first.
+/// Appends with one statement, if all appends are to one session whose last message is known: statements that update several
+/// sessions could wait for each other. Returns `None` if nothing was appended because a transaction has to look first.
 async fn append_at_once(
     db: &mut PgConnection,
     last: &mut LastMessages,
-    appends: impl Iterator<Item = &Append> + Clone,
+    mut appends: impl Iterator<Item = &Append> + Clone,
 ) -> StoreResult<Option<Vec<StoreResult<AppendResult>>>> {
-    let mut before = LastMessages::new();
-    for append in appends.clone() {
-        // What is remembered is right only if this succeeds.
-        match last.remove(&append.session).or_else(|| before.get(&append.session).copied()) {
-            Some(seq) if append.receipt.is_none() && !append.messages.is_empty() => {
-                before.insert(append.session, seq);
-            }
-            _ => return Ok(None),
-        }
+    let Some(session) = appends.clone().next().map(|append| append.session) else {
+        return Ok(None);
+    };
+    let is_simple = |append: &Append| {
+        append.session == session && append.receipt.is_none() && !append.messages.is_empty()
+    };
+    if !appends.clone().all(is_simple) {
+        return Ok(None);
     }
-    let mut plan = AppendPlan { sessions: before.clone(), ..AppendPlan::default() };
-    let outcomes = appends.map(|append| plan.append(append)).collect();
-    let updates: Vec<_> = plan.updates().collect();
-    let append = sql(APPEND)
-        .bind_list(updates.iter().map(|(id, ..)| *id))
-        .bind_list(updates.iter().map(|(id, ..)| before[id]))
-        .bind_list(updates.iter().map(|(_, last_seq, _)| *last_seq))
-        .bind_list(updates.iter().map(|(.., at)| *at));
-    match bind_messages(append, &plan).run(db).await {
-        Ok(_) => {}
-        Err(error) if fails_all(&error) => return Err(error),
-        Err(_) => return Ok(None),
+    // What is remembered is right only if this succeeds.
+    let Some(before) = last.remove(&session) else { return Ok(None) };
+    let sessions = HashMap::from([(session, before)]);
+    let mut plan = AppendPlan { sessions, ..AppendPlan::default() };
+    let outcomes = appends.by_ref().map(|append| plan.append(append)).collect();
+    let Some((_, last_seq, at)) = plan.updates().next() else { return Ok(None) };
+    let append = sql(APPEND).bind(session).bind(before).bind(last_seq).bind(at);
+    let added = bind_messages(append, &plan).run_unless_stored(db).await?;
+    if added != Some(plan.messages.len() as u64) {
+        return Ok(None);
     }
-    last.extend(plan.sessions);
+    last.insert(session, last_seq);
     Ok(Some(outcomes))
 }
 

@@ -24,12 +24,17 @@ const BAD_LOGIN: &str = "28";
 /// The limits, in milliseconds: a statement runs and waits for locks for less than this process waits for its answer. If
 /// this process hangs in a transaction, or its machine is gone, the server ends the transaction, so that other processes do
 /// not wait for its locks any longer. Settings that the server does not have are left out.
+///
+/// Other schemas of the search path are left out, too, because other people may be able to create functions there.
 const SETTINGS: &str = "
     SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     SELECT set_config(name, '0', FALSE)
     FROM pg_settings
     WHERE name = 'idle_session_timeout';
+
+    SELECT set_config('search_path', quote_ident(current_schema()), FALSE)
+    WHERE current_schema() IS NOT NULL;
 
     SELECT set_config('synchronous_commit', 'on', FALSE)
     WHERE current_setting('synchronous_commit') = 'off';

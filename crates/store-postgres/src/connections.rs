@@ -94,6 +94,9 @@ impl ConnectionQueue {
 
     /// Runs `work`, in which only one statement changes anything, even if the caller is gone. The server commits a statement
     /// that is not in a transaction by itself, so this takes one round trip instead of three.
+    ///
+    /// If the network hangs, the server may get the statement after this call has failed, and after newer writes. So it must check
+    /// by itself that it is not too late.
     pub(crate) async fn write_once<T, F>(self, work: F) -> StoreResult<T>
     where
         T: Send + 'static,

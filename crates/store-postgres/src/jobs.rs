@@ -94,7 +94,7 @@ impl JobStore for PostgresStore {
             .bind(new.payload)
             .bind(new.background)
             .bind(new.created_at);
-        self.write_once(move |db| {
+        self.write(move |db| {
             Box::pin(
                 async move { insert.insert(db, || format!("job {} already exists", new.id)).await },
             )

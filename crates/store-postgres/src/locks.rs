@@ -6,11 +6,15 @@ use uuid::Uuid;
 
 use crate::sql::sql;
 
+/// These locks are about the rows of one schema. Locks of another schema have other keys, although PostgreSQL has one set of
+/// advisory locks for all schemas of a database.
 const LOCK: &str = "
-    SELECT pg_advisory_xact_lock(key)
+    SELECT pg_advisory_xact_lock(key # hashtextextended(current_schema(), 0))
     FROM (SELECT key FROM unnest($1) AS asked (key) ORDER BY key) AS sorted";
 
-const TRY_LOCK: &str = "SELECT pg_try_advisory_xact_lock($1)";
+const TRY_LOCK: &str = "
+    SELECT pg_try_advisory_xact_lock($1 # hashtextextended(current_schema(), 0))";
+
 const TRY_LOCK_SHARED: &str = "SELECT pg_try_advisory_xact_lock_shared($1)";
 
 const LOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_lock($1)";

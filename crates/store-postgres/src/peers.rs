@@ -46,6 +46,9 @@ const RELEASE_SESSION: &str = "
     WHERE id = $1
       AND holder = own_daemon()";
 
+/// The commit does not wait for the disk: in a crash of the server, messages are lost with the connections anyway.
+const NOT_DURABLE: &str = "SET LOCAL synchronous_commit = off";
+
 impl PeerStore for PostgresStore {
     fn is_shared(&self) -> bool {
         self.presence.is_some()
@@ -90,8 +93,15 @@ impl PeerStore for PostgresStore {
             let Some(presence) = self.presence.as_ref().filter(|one| one.has_peers()) else {
                 return Ok(());
             };
-            let texts = texts.into_iter().filter(|text| text.len() <= MAX_PEER_TEXT);
-            self.run(presence.tell(texts.map(Message::Text))).await
+            let texts = texts.into_iter().filter(|text| text.len() <= MAX_PEER_TEXT).enumerate();
+            let tell = presence.tell(texts.map(|(number, text)| Message::Text { number, text }));
+            self.write(|db| {
+                Box::pin(async move {
+                    sql(NOT_DURABLE).run(&mut *db).await?;
+                    tell.run(db).await.map(drop)
+                })
+            })
+            .await
         })
     }
 

@@ -55,12 +55,9 @@ const CLEAN: &str = "
 const HAS_PEERS: &str = "
     SELECT EXISTS (SELECT FROM daemons WHERE number <> $1)";
 
-/// Its commit does not wait for the disk. In a crash of the server, messages are lost with the connections anyway, and each
-/// write checks which daemon has the session.
 const TELL: &str = "
     SELECT pg_notify($1, text)
-    FROM unnest($2) WITH ORDINALITY AS told (text, place),
-         (SELECT set_config('synchronous_commit', 'off', TRUE)) AS setting
+    FROM unnest($2) WITH ORDINALITY AS told (text, place)
     ORDER BY place";
 
 const PING: &str = "SELECT 1";
@@ -256,7 +253,7 @@ impl Inbox {
                 PeerNews::Wanted(session)
             }
             Message::Wanted { .. } => return,
-            Message::Text(text) => PeerNews::Text(text),
+            Message::Text { text, .. } => PeerNews::Text(text),
         };
         // It fails only when the store is being dropped.
         drop(self.news.send(news));
@@ -269,13 +266,11 @@ pub(crate) enum Message {
     /// A daemon has started, or is connected again.
     Joined,
     /// The sender wants this session, or has taken it.
-    Wanted {
-        session: SessionId,
-        holder: i64,
-    },
+    Wanted { session: SessionId, holder: i64 },
     /// The sender has released a session.
     Released,
-    Text(String),
+    /// Each text of a transaction has another number: PostgreSQL sends equal messages only once.
+    Text { number: usize, text: String },
 }
 
 impl Message {
@@ -284,7 +279,7 @@ impl Message {
             Self::Joined => format!("{from} joined"),
             Self::Wanted { session, holder } => format!("{from} wants {session} {holder}"),
             Self::Released => format!("{from} released"),
-            Self::Text(text) => format!("{from} tells {text}"),
+            Self::Text { number, text } => format!("{from} tells {number} {text}"),
         }
     }
 
@@ -297,7 +292,10 @@ impl Message {
                 Self::Wanted { session: session.parse().ok()?, holder: holder.parse().ok()? }
             }
             None if message == "released" => Self::Released,
-            Some(("tells", text)) => Self::Text(text.to_owned()),
+            Some(("tells", rest)) => {
+                let (number, text) = rest.split_once(' ')?;
+                Self::Text { number: number.parse().ok()?, text: text.to_owned() }
+            }
             _ => return None,
         };
         Some((from.parse().ok()?, parsed))
@@ -455,7 +453,7 @@ mod tests {
             Message::Joined,
             Message::Wanted { session, holder: 12 },
             Message::Released,
-            Message::Text("a {\"b\": 1}\n c".to_owned()),
+            Message::Text { number: 3, text: "a {\"b\": 1}\n c".to_owned() },
         ] {
             assert_eq!(Message::parse(&message.clone().text(9)), Some((9, message)));
         }

@@ -275,8 +275,12 @@ pub(crate) async fn update(
         return Ok(updated);
     }
     let moved = sql(MOVED).bind(id).optional(db, |row| row.get::<Option<String>>(0)).await?;
-    Err(match moved.flatten() {
-        Some(holder) => StoreError::Moved { session: id, holder },
+    Err(match moved {
+        Some(holder) => {
+            // This daemon may have got the session in between.
+            let holder = holder.unwrap_or_else(|| "another daemon".to_owned());
+            StoreError::Moved { session: id, holder }
+        }
         None => not_found("session", id),
     })
 }

@@ -69,6 +69,18 @@ impl Statement {
         }
     }
 
+    /// Returns the number of inserted rows; `None` if one of the keys exists, and then nothing was inserted.
+    pub(crate) async fn run_unless_stored(
+        self,
+        db: impl Executor<'_, Database = Postgres>,
+    ) -> StoreResult<Option<u64>> {
+        match in_time(ANSWER, self.0.execute(db)).await {
+            Ok(done) => Ok(Some(done.rows_affected())),
+            Err(error) if is_unique_violation(&error) => Ok(None),
+            Err(error) => Err(from_sqlx(error)),
+        }
+    }
+
     pub(crate) async fn all<T>(
         self,
         db: impl Executor<'_, Database = Postgres>,

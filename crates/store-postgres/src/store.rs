@@ -78,7 +78,7 @@ impl PostgresStore {
         self.written(self.writers.clone().write(work))
     }
 
-    /// Runs `work`, in which only one statement changes anything.
+    /// Runs `work` without a transaction: see [`ConnectionQueue::write_once`].
     pub(crate) fn write_once<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
@@ -104,9 +104,9 @@ impl PostgresStore {
         })
     }
 
-    /// Runs one statement.
+    /// Runs one statement in a transaction.
     pub(crate) fn run(&self, statement: Statement) -> StoreFuture<'_, ()> {
-        self.write_once(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
+        self.write(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
     }
 
     /// Does the same as [`run`](Self::run) for a session, which must exist.
@@ -178,7 +178,7 @@ impl SessionStore for PostgresStore {
         id: SessionId,
         change: SessionChange,
     ) -> StoreFuture<'_, SessionRecord> {
-        self.write_once(move |db| Box::pin(sessions::update(db, id, change)))
+        self.write(move |db| Box::pin(sessions::update(db, id, change)))
     }
 
     fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
@@ -214,7 +214,7 @@ impl SessionStore for PostgresStore {
     }
 
     fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()> {
-        self.write_once(move |db| Box::pin(decisions::add(db, id, new)))
+        self.write(move |db| Box::pin(decisions::add(db, id, new)))
     }
 
     fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>> {

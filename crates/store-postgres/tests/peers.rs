@@ -240,9 +240,12 @@ async fn texts_reach_other_daemons() {
     let database = server.new_database().await;
     let ant = server.open_for("ant", &database).await.unwrap();
     let bee = server.open_for("bee", &database).await.unwrap();
-    bee.tell_peers(vec!["one".into(), "x".repeat(9_000), "two".into()]).await.unwrap();
+    bee.tell_peers(vec!["one".into(), "x".repeat(9_000), "two".into(), "one".into()])
+        .await
+        .unwrap();
     assert_eq!(news(&ant).await, PeerNews::Text("one".into()));
     assert_eq!(news(&ant).await, PeerNews::Text("two".into()));
+    assert_eq!(news(&ant).await, PeerNews::Text("one".into()), "an event that occurs again");
     ant.tell_peers(vec!["three".into()]).await.unwrap();
     assert_eq!(news(&bee).await, PeerNews::Text("three".into()), "it does not hear itself");
 }
