@@ -58,6 +58,9 @@ const APPEND: &str = "
       AS new (session, seq, message_id, role, recorded, created_at, checksum, raw)
     WHERE EXISTS (SELECT FROM touched)";
 
+/// PostgreSQL keeps the plans of statements. One that was made while a table was small would read all of it when it is large.
+const USE_INDEXES: &str = "SET enable_seqscan = off";
+
 /// Maximum number of sessions whose last messages are remembered.
 const REMEMBERED: usize = 4096;
 
@@ -120,7 +123,11 @@ impl Appender {
         // After an error, it is given back and tested.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.connections.get().await?,
+            None => {
+                let mut new = self.connections.get().await?;
+                sql(USE_INDEXES).run(&mut *new).await?;
+                new
+            }
         };
         let done = append_at_once(&mut connection, &mut self.last, appends.clone()).await?;
         let outcomes = match done {
