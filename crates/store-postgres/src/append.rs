@@ -58,9 +58,6 @@ const APPEND: &str = "
       AS new (session, seq, message_id, role, recorded, created_at, checksum, raw)
     WHERE EXISTS (SELECT FROM touched)";
 
-/// PostgreSQL keeps the plans of statements. One that was made while a table was small would read all of it when it is large.
-const USE_INDEXES: &str = "SET enable_seqscan = off";
-
 /// Maximum number of sessions whose last messages are remembered.
 const REMEMBERED: usize = 4096;
 
@@ -123,11 +120,7 @@ impl Appender {
         // After an error, it is given back and tested.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => {
-                let mut new = self.connections.get().await?;
-                sql(USE_INDEXES).run(&mut *new).await?;
-                new
-            }
+            None => self.connections.get().await?,
         };
         let done = append_at_once(&mut connection, &mut self.last, appends.clone()).await?;
         let outcomes = match done {
@@ -153,7 +146,7 @@ impl Appender {
 async fn append_at_once(
     db: &mut PgConnection,
     last: &mut LastMessages,
-    mut appends: impl Iterator<Item = &Append> + Clone,
+    appends: impl Iterator<Item = &Append> + Clone,
 ) -> StoreResult<Option<Vec<StoreResult<AppendResult>>>> {
     let Some(session) = appends.clone().next().map(|append| append.session) else {
         return Ok(None);
@@ -168,7 +161,7 @@ async fn append_at_once(
     let Some(before) = last.remove(&session) else { return Ok(None) };
     let sessions = HashMap::from([(session, before)]);
     let mut plan = AppendPlan { sessions, ..AppendPlan::default() };
-    let outcomes = appends.by_ref().map(|append| plan.append(append)).collect();
+    let outcomes = appends.map(|append| plan.append(append)).collect();
     let Some((_, last_seq, at)) = plan.updates().next() else { return Ok(None) };
     let append = sql(APPEND).bind(session).bind(before).bind(last_seq).bind(at);
     let added = bind_messages(append, &plan).run_unless_stored(db).await?;

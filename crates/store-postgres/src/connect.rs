@@ -26,6 +26,9 @@ const BAD_LOGIN: &str = "28";
 /// not wait for its locks any longer. Settings that the server does not have are left out.
 ///
 /// Other schemas of the search path are left out, too, because other people may be able to create functions there.
+///
+/// PostgreSQL keeps the plans of a connection's statements. A plan that was made while a table was small would read all of it when it
+/// is large, so indexes are used from the start.
 const SETTINGS: &str = "
     SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -35,6 +38,8 @@ const SETTINGS: &str = "
 
     SELECT set_config('search_path', quote_ident(current_schema()), FALSE)
     WHERE current_schema() IS NOT NULL;
+
+    SET enable_seqscan = off;
 
     SELECT set_config('synchronous_commit', 'on', FALSE)
     WHERE current_setting('synchronous_commit') = 'off';

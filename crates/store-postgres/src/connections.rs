@@ -7,7 +7,6 @@ use bethink_store::{StoreError, StoreFuture, StoreResult};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::address::PostgresAddress;
@@ -89,20 +88,10 @@ impl ConnectionQueue {
             }
             outcome
         });
-        finished(written).await
-    }
-
-    /// Runs `work`, in which only one statement changes anything, even if the caller is gone. The server commits a statement
-    /// that is not in a transaction by itself, so this takes one round trip instead of three.
-    ///
-    /// If the network hangs, the server may get the statement after this call has failed, and after newer writes. So it must check
-    /// by itself that it is not too late.
-    pub(crate) async fn write_once<T, F>(self, work: F) -> StoreResult<T>
-    where
-        T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
-    {
-        finished(tokio::spawn(async move { work(&mut *self.get().await?).await })).await
+        written.await.map_err(|error| match error.is_cancelled() {
+            true => StoreError::Closed,
+            false => StoreError::Failed(error.to_string()),
+        })?
     }
 
     /// Waits for those who have a connection or wait for one, and closes the connections.
@@ -113,13 +102,6 @@ impl ConnectionQueue {
         // Connections to a server that is gone end with the process.
         drop(timeout(CONNECT, self.pool.close()).await);
     }
-}
-
-async fn finished<T>(written: JoinHandle<StoreResult<T>>) -> StoreResult<T> {
-    written.await.map_err(|error| match error.is_cancelled() {
-        true => StoreError::Closed,
-        false => StoreError::Failed(error.to_string()),
-    })?
 }
 
 pub(crate) async fn commit(transaction: Transaction<'_, Postgres>) -> StoreResult<()> {

@@ -1,6 +1,6 @@
 //! Decisions about how history is shown.
 
-use bethink_store::{NewDecision, StoreError, StoreResult};
+use bethink_store::{NewDecision, StoreResult};
 use bethink_transcript::SessionId;
 use sqlx::PgConnection;
 
@@ -13,44 +13,29 @@ pub(crate) const READ: &str = "
     WHERE session = $1
     ORDER BY number";
 
-/// Does nothing if the session does not exist or another daemon has it. The row is locked first, so that the numbers of a
-/// session's decisions are in the order of their commits.
-const ADD: &str = "
-    WITH own AS (
-        SELECT id
-        FROM sessions
-        WHERE id = $1
-          AND is_own(holder)
-        FOR NO KEY UPDATE
-    )
+const INSERT: &str = "
     INSERT INTO decisions (session, kind, data, made_after, created_at)
-    SELECT own.id, kind, data, made_after, new.created_at
-    FROM own, unnest($2, $3, $4, $5) WITH ORDINALITY AS new (kind, data, made_after, created_at, place)
+    SELECT $1, kind, data, made_after, created_at
+    FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS new (kind, data, made_after, created_at, place)
     ORDER BY place";
 
-/// One statement, unless it changes nothing.
+/// Locks the session, so that the numbers of its decisions are in the order of their commits.
 pub(crate) async fn add(
     db: &mut PgConnection,
     id: SessionId,
     new: Vec<NewDecision>,
 ) -> StoreResult<()> {
-    let count = new.len() as u64;
-    let add = || {
-        sql(ADD)
-            .bind(id)
-            .bind_list(new.iter().map(|new| new.kind.clone()))
-            .bind_list(new.iter().map(|new| new.data.clone()))
-            .bind_list(new.iter().map(|new| new.made_after))
-            .bind_list(new.iter().map(|new| new.created_at))
-    };
-    if count > 0 && add().run(&mut *db).await? == count {
+    sessions::lock(&mut *db, id).await?;
+    if new.is_empty() {
         return Ok(());
     }
-    // Finds the reason.
-    sessions::lock(&mut *db, id).await?;
-    // This daemon may have got the session in between.
-    match add().run(db).await? == count {
-        true => Ok(()),
-        false => Err(StoreError::Moved { session: id, holder: "another daemon".to_owned() }),
-    }
+    sql(INSERT)
+        .bind(id)
+        .bind_list(new.iter().map(|new| new.kind.clone()))
+        .bind_list(new.iter().map(|new| new.data.clone()))
+        .bind_list(new.iter().map(|new| new.made_after))
+        .bind_list(new.iter().map(|new| new.created_at))
+        .run(db)
+        .await
+        .map(drop)
 }

@@ -114,7 +114,7 @@ impl JobStore for PostgresStore {
         let take = sql(LEASE).bind(owner).bind(now).bind(until).bind(background);
         Box::pin(async move {
             let _in_order = self.leasing.lock().await;
-            self.write_once(move |db| Box::pin(take.optional(db, job))).await
+            self.write(move |db| Box::pin(take.optional(db, job))).await
         })
     }
 
@@ -122,7 +122,7 @@ impl JobStore for PostgresStore {
         let Lease { owner, now, until, .. } = lease;
         let extend = sql(HEARTBEAT).bind(until).bind(now).bind(id).bind(owner.clone());
         let extend = extend.bind_all(progress);
-        self.write_once(move |db| {
+        self.write(move |db| {
             Box::pin(async move {
                 match extend.run(&mut *db).await? {
                     0 => Err(not_held(db, id, &owner).await),
@@ -145,7 +145,7 @@ impl JobStore for PostgresStore {
         };
         let finish =
             sql(FINISH).bind(state).bind(result).bind(error).bind(at).bind(id).bind(owner.clone());
-        self.write_once(move |db| {
+        self.write(move |db| {
             Box::pin(async move {
                 match finish.run(&mut *db).await? {
                     0 => Err(not_held(db, id, &owner).await),

@@ -75,25 +75,9 @@ impl PostgresStore {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
-        self.written(self.writers.clone().write(work))
-    }
-
-    /// Runs `work` without a transaction: see [`ConnectionQueue::write_once`].
-    pub(crate) fn write_once<T, F>(&self, work: F) -> StoreFuture<'_, T>
-    where
-        T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
-    {
-        self.written(self.writers.clone().write_once(work))
-    }
-
-    /// Records what a write finds out about the database and its session.
-    fn written<'a, T: 'a>(
-        &'a self,
-        writing: impl Future<Output = StoreResult<T>> + Send + 'a,
-    ) -> StoreFuture<'a, T> {
+        let written = self.writers.clone().write(work);
         Box::pin(async move {
-            let written = self.findings.of_write(writing.await);
+            let written = self.findings.of_write(written.await);
             if let (Err(StoreError::Moved { session, .. }), Some(presence)) =
                 (&written, &self.presence)
             {
