@@ -12,7 +12,7 @@ use crate::Daemon;
 const BATCH: usize = 256;
 
 /// How long to wait for more events before sending, because each time all other daemons wake up.
-const GATHER: Duration = Duration::from_millis(50);
+const GATHER_TIME: Duration = Duration::from_millis(50);
 
 impl Daemon {
     /// Starts the exchange, if several daemons may use the database. It ends when the daemon stops.
@@ -54,7 +54,7 @@ impl Daemon {
                 () = stopped.cancelled() => {}
             }
             if batch.len() < BATCH {
-                drop(timeout(GATHER, stopped.cancelled()).await);
+                drop(timeout(GATHER_TIME, stopped.cancelled()).await);
                 let more = std::iter::from_fn(|| events.try_recv().ok());
                 batch.extend(more.take(BATCH - batch.len()));
             }

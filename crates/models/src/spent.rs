@@ -34,7 +34,8 @@ struct SpentDay {
 }
 
 impl Ledger {
-    /// Adds the day's total in the store. Calls that were made without a database stay in the total.
+    /// Reads today's total from the store, and adds it to the total in memory, which has the calls that were made before the
+    /// database could be read.
     pub(crate) async fn load(&self, cx: &ServiceContext) -> bethink_store::StoreResult<()> {
         let number = day_of(cx.now());
         let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));
@@ -50,6 +51,7 @@ impl Ledger {
             }
             other => other?,
         };
+        // Begins a new total if the day has changed.
         self.spent(cx.now());
         let mut day = locked(&self.0);
         if day.number == number {

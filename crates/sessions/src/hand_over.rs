@@ -1,4 +1,4 @@
-//! Sessions move between the daemons that use a database: this daemon takes one before it uses it, and gives it up when another
+//! Sessions move between the daemons that use a database: this daemon takes one before it uses it, and releases it when another
 //! daemon wants it.
 
 use std::sync::Arc;

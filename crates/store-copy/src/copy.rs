@@ -220,7 +220,7 @@ impl CopyWork<'_> {
             }
         }
         self.copy_missing().await?;
-        self.compare().await?.map_err(|differs| CopyError::Differs { table: differs.join(", ") })
+        self.compare().await?.map_err(|differs| CopyError::Differs { tables: differs.join(", ") })
     }
 
     async fn copy_missing(&mut self) -> Result<(), CopyError> {

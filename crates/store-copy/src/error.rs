@@ -49,8 +49,8 @@ pub enum CopyError {
     Read { place: String, source: StoreError },
     #[error("could not write to {place}")]
     Write { place: String, source: StoreError },
-    #[error("the copy differs from FROM in {table}; no daemon can use it")]
-    Differs { table: String },
+    #[error("the copy differs from FROM in these tables: {tables}; no daemon can use the copy")]
+    Differs { tables: String },
 }
 
 impl CopyError {

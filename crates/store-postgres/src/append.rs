@@ -40,8 +40,8 @@ const TOUCH: &str = "
     FROM unnest($1, $2, $3) AS touched (id, last_seq, at)
     WHERE sessions.id = touched.id";
 
-/// Does all of it at once for one session: inserts nothing if another process has the session or has appended to it, and fails if
-/// a message is already stored. The session is locked before a message is inserted, as in the transactions.
+/// Inserts the messages and updates the row of one session in one statement. Changes nothing if another process has the session or
+/// has appended to it; fails if a message is already stored. The session is locked before a message is inserted, as in the transactions.
 const APPEND: &str = "
     WITH touched AS (
         UPDATE sessions
@@ -59,7 +59,7 @@ const APPEND: &str = "
     WHERE EXISTS (SELECT FROM touched)";
 
 /// Maximum number of sessions whose last messages are remembered.
-const REMEMBERED: usize = 4096;
+const MAX_REMEMBERED_SESSIONS: usize = 4096;
 
 /// The last message of each session to which this process has appended, as far as it knows.
 type LastMessages = HashMap<SessionId, Seq>;
@@ -122,14 +122,15 @@ impl Appender {
             Some(connection) => connection,
             None => self.connections.get().await?,
         };
-        let done = append_at_once(&mut connection, &mut self.last, appends.clone()).await?;
+        let done =
+            append_in_one_statement(&mut connection, &mut self.last, appends.clone()).await?;
         let outcomes = match done {
             Some(outcomes) => outcomes,
             None => {
                 let mut transaction = self.connections.begin(&mut connection).await?;
                 let (outcomes, sessions) = append(&mut transaction, appends).await?;
                 commit(transaction).await?;
-                if self.last.len() > REMEMBERED {
+                if self.last.len() > MAX_REMEMBERED_SESSIONS {
                     self.last.clear();
                 }
                 self.last.extend(sessions);
@@ -143,7 +144,7 @@ impl Appender {
 
 /// Appends with one statement, if all appends are to one session whose last message is known: statements that update several
 /// sessions could wait for each other. Returns `None` if nothing was appended because a transaction has to look first.
-async fn append_at_once(
+async fn append_in_one_statement(
     db: &mut PgConnection,
     last: &mut LastMessages,
     appends: impl Iterator<Item = &Append> + Clone,

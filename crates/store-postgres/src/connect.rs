@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::address::PostgresAddress;
 use crate::error::from_sqlx;
 use crate::opened::PostgresOpenError;
-use crate::options::{CONNECT, TESTED};
+use crate::options::{CONNECT, TEST_AFTER_IDLE};
 
 /// PostgreSQL's error code for a database that does not exist, and the class of those for a login that failed.
 const UNKNOWN_DATABASE: &str = "3D000";
@@ -25,7 +25,7 @@ const BAD_LOGIN: &str = "28";
 /// this process hangs in a transaction, or its machine is gone, the server ends the transaction, so that other processes do
 /// not wait for its locks any longer. Settings that the server does not have are left out.
 ///
-/// Other schemas of the search path are left out, too, because other people may be able to create functions there.
+/// The search path is reduced to the current schema, because other people may be able to create functions in other schemas.
 ///
 /// PostgreSQL keeps the plans of a connection's statements. A plan that was made while a table was small would read all of it when it
 /// is large, so indexes are used from the start.
@@ -83,7 +83,7 @@ impl DaemonSettings {
     }
 }
 
-/// Creates a pool. Connections are opened when first needed. Those that were idle are tested when they are taken, so that
+/// Creates a pool. Connections are opened when first needed. Those that were idle for a second are tested when they are taken, so that
 /// those of a server that has restarted are replaced.
 pub(crate) fn pool(
     address: &PostgresAddress,
@@ -107,7 +107,9 @@ fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
         .acquire_timeout(CONNECT)
         .test_before_acquire(false)
         .before_acquire(|connection, state| {
-            Box::pin(async move { Ok(state.idle_for < TESTED || connection.ping().await.is_ok()) })
+            Box::pin(async move {
+                Ok(state.idle_for < TEST_AFTER_IDLE || connection.ping().await.is_ok())
+            })
         })
         .after_connect(move |connection, _| {
             let settings = AssertSqlSafe(settings.to_string());

@@ -12,7 +12,8 @@
 //!
 //! Every wait for the server has a time limit, because a connection to a machine that is gone does not end by itself.
 //!
-//! A write is answered after its commit, with `synchronous_commit` on. Appends that wait in this process share a commit.
+//! A write of rows is answered after its commit, with `synchronous_commit` on; only notifications are sent with it off. Appends
+//! that wait at the same time in this process share a commit.
 //!
 //! Messages and lines of imported files have the same checksums as on SQLite. Other rows have none: PostgreSQL has
 //! checksums of pages, and a checksum that covers the whole row would mean writing each row twice.

@@ -63,7 +63,7 @@ pub enum PostgresOpenError {
     )]
     Shared(String),
     #[error(
-        "the database contains an incomplete copy; finish `bethink store copy`, or delete the database"
+        "the database contains an incomplete copy; finish `bethink store copy`, or delete the schema that contains it (not the database, if other people use it)"
     )]
     Unfinished,
     #[error("the server is a standby; connect to the primary server")]

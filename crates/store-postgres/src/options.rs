@@ -36,7 +36,7 @@ impl PostgresOptions {
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long a connection may be idle until it is tested before its next use. A test takes a round trip.
-pub(crate) const TESTED: Duration = Duration::from_secs(1);
+pub(crate) const TEST_AFTER_IDLE: Duration = Duration::from_secs(1);
 
 /// How long to wait for the answer to a statement. The server ends a statement sooner (see `connect`), so a server that
 /// does not answer by then is gone or hangs.

@@ -46,7 +46,8 @@ const RELEASE_SESSION: &str = "
     WHERE id = $1
       AND holder = own_daemon()";
 
-/// The commit does not wait for the disk: in a crash of the server, messages are lost with the connections anyway.
+/// The commit does not wait for the disk, because this transaction contains only notifications, which a crash of the server
+/// loses in any case.
 const NOT_DURABLE: &str = "SET LOCAL synchronous_commit = off";
 
 impl PeerStore for PostgresStore {

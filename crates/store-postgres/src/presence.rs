@@ -269,7 +269,8 @@ pub(crate) enum Message {
     Wanted { session: SessionId, holder: i64 },
     /// The sender has released a session.
     Released,
-    /// Each text of a transaction has another number: PostgreSQL sends equal messages only once.
+    /// Each text of a transaction has a different number, because PostgreSQL sends equal notifications of a transaction only
+    /// once.
     Text { number: usize, text: String },
 }
 
@@ -337,8 +338,8 @@ impl DaemonClaim {
         self.settings
     }
 
-    /// Waits until no other daemon uses the database, so that its tables can be changed.
-    pub(crate) async fn lock_tables_alone(&mut self) -> Result<(), PostgresOpenError> {
+    /// Waits until no other daemon uses the schema, so that its tables can be changed.
+    pub(crate) async fn lock_tables_exclusively(&mut self) -> Result<(), PostgresOpenError> {
         for _ in 0..TAKE_TRIES {
             if self.connection.try_lock(Lock::Daemons(&self.schema)).await? {
                 return Ok(());

@@ -39,7 +39,7 @@ const APPLIED: &str = "
 /// The table that marks a database as one that has only a part of the rows of another one.
 pub(crate) const UNFINISHED_COPY: &str = "unfinished_copy";
 
-const HAS_COPY_MARK: &str = "
+const HAS_UNFINISHED_COPY: &str = "
     SELECT EXISTS (
         SELECT
         FROM pg_class
@@ -49,7 +49,7 @@ const HAS_COPY_MARK: &str = "
 
 /// Returns whether the database has only a part of the rows of another one.
 pub(crate) async fn has_unfinished_copy(db: &mut PgConnection) -> StoreResult<bool> {
-    sql(HAS_COPY_MARK).bind(UNFINISHED_COPY.to_owned()).value(db).await
+    sql(HAS_UNFINISHED_COPY).bind(UNFINISHED_COPY.to_owned()).value(db).await
 }
 
 /// Brings the schema up to date, while no other daemon uses it. Returns whether the database was empty.
@@ -65,7 +65,7 @@ pub(crate) async fn prepare(
     let found = look(db).await?;
     let is_old = found != Some(known());
     if let Some(claim) = claim.as_mut().filter(|_| is_old) {
-        claim.lock_tables_alone().await?;
+        claim.lock_tables_exclusively().await?;
         // Rows that are already there become this home's.
         claim.settings().set(&mut *db).await?;
     }

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::append::Appender;
 use crate::connections::ConnectionQueue;
-use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE, TESTED};
+use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE, TEST_AFTER_IDLE};
 
 pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
 
@@ -52,7 +52,7 @@ async fn serve(connections: ConnectionQueue, mut waiting: mpsc::Receiver<QueuedR
     loop {
         let next = waiting.recv_many(&mut requests, GROUP_REQUESTS);
         let count = match appender.is_connected() {
-            true => timeout(TESTED, next).await,
+            true => timeout(TEST_AFTER_IDLE, next).await,
             false => Ok(next.await),
         };
         match count {

@@ -295,7 +295,7 @@ const TABLES: &str = "
       AND relkind IN ('r', 'v')";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_person_with_a_schema_is_alone_in_it() {
+async fn other_people_cannot_read_a_persons_schema() {
     let server = server::server().await;
     let database = server.bare_database().await;
     let mut db = server.connect(&database).await;

@@ -1,4 +1,4 @@
-//! Measures a history in PostgreSQL: appends compared with plain inserts, several daemons with one client, and prompts with
+//! Measures a history in PostgreSQL: appends compared with plain inserts, several daemons compared with one client, and prompts with
 //! those on SQLite. The server has its own default settings, so that a commit is on disk.
 
 use std::time::Duration;

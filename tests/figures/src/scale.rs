@@ -1,4 +1,4 @@
-//! Measures what history costs in a database: bytes and rows of each table, and commits.
+//! Measures how much space history takes in a database, by table, and how many transactions a turn makes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -77,15 +77,24 @@ fn sizes(runtime: &Runtime, server: &TestServer, files: &[PathBuf]) -> Vec<Row> 
     });
     let largest: Vec<String> = largest.collect();
     vec![
-        Row::new("PostgreSQL, of a message", all as f64 / messages, "bytes", Goal::None).detail(
-            format!(
-                "{} files, {messages} messages of {:.0} bytes; data + indexes by table: {}",
-                files.len(),
-                raw / messages,
-                largest.join("; ")
-            ),
+        Row::new(
+            "PostgreSQL, size of the database per message",
+            all as f64 / messages,
+            "bytes",
+            Goal::None,
+        )
+        .detail(format!(
+            "{} files, {messages} messages of {:.0} bytes; data + indexes by table: {}",
+            files.len(),
+            raw / messages,
+            largest.join("; ")
+        )),
+        Row::new(
+            "SQLite, size of the database per message",
+            file as f64 / messages,
+            "bytes",
+            Goal::None,
         ),
-        Row::new("SQLite, of a message", file as f64 / messages, "bytes", Goal::None),
     ]
 }
 
@@ -116,7 +125,7 @@ fn commits(runtime: &Runtime, server: &TestServer) -> Vec<Row> {
             "",
             Goal::None,
         ),
-        Row::new("PostgreSQL, commits of a turn, with reads", each, "", Goal::None)
+        Row::new("PostgreSQL, transactions per turn", each, "", Goal::None)
             .detail(format!("{TURNS} turns, each with two appends and a prompt")),
     ]
 }

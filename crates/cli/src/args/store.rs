@@ -19,7 +19,7 @@ pub(crate) enum StoreCommand {
         from: String,
         /// The home or database to copy to
         to: String,
-        /// The home whose rows to copy from a database that several homes use, or to which the rows copied to a database will belong
+        /// When copying from a database: the home whose rows to copy. When copying to a database: the home that will own the rows
         #[arg(long, value_name = "DIR")]
         home: Option<PathBuf>,
     },
