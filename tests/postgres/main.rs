@@ -8,6 +8,7 @@
 mod agent;
 mod away;
 mod hand_over;
+mod memory;
 mod several;
 
 use std::sync::OnceLock;

@@ -109,6 +109,11 @@ impl Home {
         self.0.join("memory")
     }
 
+    /// Returns the directory with what this home's memory last had in common with that of other machines.
+    pub fn memory_sync(&self) -> PathBuf {
+        self.0.join("memory-sync")
+    }
+
     pub fn database(&self) -> PathBuf {
         self.0.join("bethink.db")
     }

@@ -38,7 +38,9 @@ impl Daemon {
                 }
                 PeerNews::Wanted(session) => self.sessions.release(session),
                 PeerNews::Text(event) => self.cx.hub().publish_peer_event(&event),
+                PeerNews::Memory(directory) => self.memories.start_syncs(Some(&directory)),
                 PeerNews::Missed => {
+                    self.memories.start_syncs(None);
                     self.sessions.release_all();
                     self.cx.hub().reset();
                 }

@@ -59,6 +59,7 @@ impl Daemon {
             }
             self.cx.jobs().wake();
             self.hooks.drain_spool();
+            self.memories.start_syncs(None);
             self.cx.storage().heal();
         }
     }

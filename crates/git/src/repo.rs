@@ -26,6 +26,22 @@ pub struct Repo {
     pub(crate) branch: String,
 }
 
+impl Git {
+    /// Returns the URL of the remote `origin` in the repository of a main working tree. Not applied, and not checked.
+    pub async fn origin(&self, tree: &Path) -> Result<Option<String>, GitError> {
+        self.setting(&tree.join(".git"), "remote.origin.url").await
+    }
+
+    /// Returns the value of a setting in the configuration of a `.git` directory. The setting is not applied.
+    async fn setting(&self, own: &Path, name: &str) -> Result<Option<String>, GitError> {
+        let args = ["config", "--no-includes", "--file"];
+        let mut call = GitCall::nowhere("read a repository setting", args, self);
+        call.args.push(own.join("config").into());
+        call.args.extend(["--get", name].map(OsString::from));
+        Ok(self.run(call).await?.value())
+    }
+}
+
 impl Repo {
     /// Returns whether the directory itself is the root of a working tree, not just a directory inside one.
     pub fn is_in(dir: &Path) -> bool {
@@ -97,11 +113,7 @@ impl Repo {
 
     /// Returns the value of a setting in the repository's own configuration. The setting is not applied.
     pub async fn own_setting(&self, name: &str) -> Result<Option<String>, GitError> {
-        let mut call =
-            self.call("read a repository setting", ["config", "--no-includes", "--file"]);
-        call.args.push(self.own.join("config").into());
-        call.args.extend(["--get", name].map(OsString::from));
-        Ok(self.git.run(call).await?.value())
+        self.git.setting(&self.own, name).await
     }
 
     pub async fn set_own_setting(&self, name: &str, value: &str) -> Result<(), GitError> {

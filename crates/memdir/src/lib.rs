@@ -3,8 +3,8 @@
 //! This crate is pure: it takes files as text and returns text. `bethink-memdir-fs` handles the disk, `bethink-recall`
 //! chooses topics for a prompt, and the daemon does the rest.
 //!
-//! Reading order: [`name`] → [`file`] → [`hash`] → [`header`] → [`index`] → [`conflict`] → [`rejections`] → [`age`] → [`unseen`] →
-//! [`prompt`] → [`lint`] → [`tool`].
+//! Reading order: [`name`] → [`file`] → [`hash`] → [`header`] → [`index`] → [`conflict`] → [`rejections`] → [`merge`] → [`age`] →
+//! [`unseen`] → [`prompt`] → [`lint`] → [`tool`].
 
 pub mod age;
 pub mod conflict;
@@ -13,6 +13,7 @@ pub mod hash;
 pub mod header;
 pub mod index;
 pub mod lint;
+pub mod merge;
 pub mod name;
 pub mod prompt;
 pub mod rejections;

@@ -21,6 +21,7 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::refused::{refused, text_of};
 use crate::stamp::recorded;
+use crate::sync::SyncState;
 use crate::watch::{DirtySignal, Watcher};
 
 /// Maximum number of files that are written at the same time.
@@ -94,6 +95,14 @@ impl DirectorySnapshot {
         self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
     }
 
+    pub(crate) fn has(&self, file: &DirectoryFile) -> bool {
+        match file {
+            DirectoryFile::Index => self.index.is_some(),
+            DirectoryFile::Rejections => !self.rejections.is_empty(),
+            DirectoryFile::Topic(name) => self.topics.contains_key(name),
+        }
+    }
+
     /// Returns the topics that are never added to prompts.
     pub(crate) fn suppressed(&self) -> impl Iterator<Item = &Name> {
         let topics = self.topics.values();
@@ -165,6 +174,7 @@ pub struct MemoryDirectory {
     /// Damaged files, with the time of their last change.
     pub(crate) damaged: Mutex<BTreeMap<DirectoryFile, UnixMicros>>,
     pub(crate) opened: UnixMicros,
+    pub(crate) sync: SyncState,
     clock: Arc<dyn Clock>,
 }
 
@@ -197,6 +207,7 @@ impl MemoryDirectory {
             followed: AtomicBool::new(false),
             damaged: Mutex::default(),
             opened: clock.now(),
+            sync: SyncState::default(),
             clock,
         }
     }

@@ -71,7 +71,7 @@ impl MemoryService {
     }
 
     /// Looks for damage and cleans up after an earlier daemon. Then, while the directory is in use, reads it and
-    /// updates its index after each change.
+    /// updates its index and syncs it after each change.
     fn follow(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));
@@ -87,6 +87,7 @@ impl MemoryService {
                 if let Err(error) = memories.follow_versions(&directory).await {
                     tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not update the index");
                 }
+                memories.sync(&directory).await;
                 known = directory.shown();
             }
             loop {
@@ -98,6 +99,7 @@ impl MemoryService {
                 let followed = async {
                     let shown = memories.snapshot(&directory).await?;
                     memories.follow_edits(&directory, &known, &shown).await?;
+                    memories.sync(&directory).await;
                     Ok::<_, ServiceError>(shown)
                 };
                 match followed.await {

@@ -9,7 +9,7 @@
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
 //! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`contained`], [`branches`], [`change`], [`index_line`],
 //! [`settle`], [`roots`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] → [`candidates`] → [`search`] → [`foreign`] →
-//! [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] →
+//! [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`sync`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] →
 //! [`dream`].
 
 mod branches;
@@ -44,6 +44,7 @@ mod service;
 mod settle;
 mod stamp;
 mod standalone;
+mod sync;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -65,3 +66,4 @@ pub use recall::attach::RecallContributor;
 pub use recall::vectors::VectorsJob;
 pub use remember::RememberOutcome;
 pub use service::MemoryService;
+pub use sync::{IncomingFile, SyncObstacle};

@@ -85,6 +85,7 @@ impl MemoryService {
                 for (file, text) in suspects {
                     findings.extend(self.secrets_of(directory, &file, &text).await?);
                 }
+                findings.extend(directory.sync_findings());
                 (there, findings, shown.fault.clone())
             }
             Err(error) => (false, Vec::new(), shown.fault.clone().or(Some(error.detail))),

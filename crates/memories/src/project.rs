@@ -132,6 +132,14 @@ impl ProjectRegistry {
         locked(&self.known).ready.values().map(|(_, project)| Arc::clone(project)).collect()
     }
 
+    /// Returns an open project that has this directory.
+    pub(crate) fn with(&self, directory: &Arc<MemoryDirectory>) -> Option<Arc<MemoryProject>> {
+        let has = |project: &Arc<MemoryProject>| {
+            Arc::ptr_eq(project.directory(directory.scope), directory)
+        };
+        self.in_use().into_iter().find(has)
+    }
+
     /// Closes a project; the next request opens it again.
     pub(crate) fn forget(&self, root: &Path) {
         let mut known = locked(&self.known);

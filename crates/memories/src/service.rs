@@ -66,6 +66,7 @@ impl MemoryService {
     /// `Invalid` if `dir` is not an absolute path.
     pub async fn project(&self, dir: &str) -> Result<Arc<MemoryProject>> {
         if let Some(project) = self.inner.projects.known(dir) {
+            self.sync_once(&project).await;
             return Ok(project);
         }
         if !Path::new(dir).is_absolute() || dir.contains('\0') {
@@ -78,7 +79,9 @@ impl MemoryService {
         if let Some(team) = self.cx.store().team_place(place.key.clone()).await? {
             place.team = team.into();
         }
-        Ok(self.inner.projects.take_in(dir, &place, self.cx.clock()))
+        let project = self.inner.projects.take_in(dir, &place, self.cx.clock());
+        self.sync_once(&project).await;
+        Ok(project)
     }
 
     /// Closes a project whose directories have changed; the next request opens it again.

@@ -9,10 +9,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use bethink_config::Home;
+use bethink_service::private_file;
 use tokio::net::TcpListener;
 
 use crate::listen::{self, ListenError};
-use crate::private_file;
 
 /// The port that is tried first.
 const USUAL: u16 = 4747;

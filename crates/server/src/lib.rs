@@ -29,7 +29,6 @@ mod openapi;
 mod pages;
 mod path;
 mod places;
-mod private_file;
 mod problem;
 mod provider_format;
 mod query;

@@ -8,9 +8,9 @@
 use std::io;
 
 use bethink_config::Home;
+use bethink_service::private_file;
 
 use crate::current_token::CurrentToken;
-use crate::private_file;
 
 /// Replaces the token, and notes the move for `bethink doctor`.
 pub(crate) fn moved(home: &Home, token: &CurrentToken, from: u16, to: u16) -> io::Result<()> {

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use bethink_config::Home;
 use bethink_credentials::HomeToken;
+use bethink_service::private_file::{self, sync_parent, write_new};
 use rustix::fs::OFlags;
 use uuid::Uuid;
-
-use crate::private_file::{self, sync_parent, write_new};
 
 /// Minimum length of a token, in bytes. A generated token has 64 bytes.
 const MIN_BYTES: usize = 32;

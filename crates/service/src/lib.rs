@@ -3,7 +3,8 @@
 //! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate does not know the
 //! services: each kind of job has a registered [`JobHandler`], and events are the closed set [`Event`].
 //!
-//! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`] → [`storage`] → [`recording`].
+//! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`] → [`storage`] → [`private_file`] →
+//! [`recording`].
 
 mod background;
 mod clock;
@@ -15,6 +16,7 @@ mod hub;
 mod jobs;
 mod locked;
 mod page;
+pub mod private_file;
 mod recording;
 mod runner;
 mod storage;

@@ -62,6 +62,7 @@ mod sent;
 mod sessions;
 mod sql;
 mod store;
+mod synced;
 mod team;
 mod tidy;
 mod writer;

@@ -44,6 +44,8 @@ pub(crate) enum Lock<'a> {
     Candidates(&'a str),
     /// The bases of a project's team files are replaced.
     TeamBases(&'a str),
+    /// The files of a synced memory directory are listed or changed.
+    SyncedDirectory(&'a str),
 }
 
 impl Lock<'_> {
@@ -65,6 +67,7 @@ impl Lock<'_> {
             Self::Versions(directory) => ("versions", directory),
             Self::Candidates(project) => ("candidates", project),
             Self::TeamBases(project) => ("team bases", project),
+            Self::SyncedDirectory(directory) => ("synced directory", directory),
         };
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"bethink ").update(kind.as_bytes()).update(&[0]).update(name.as_bytes());

@@ -254,6 +254,7 @@ impl Inbox {
             }
             Message::Wanted { .. } => return,
             Message::Text { text, .. } => PeerNews::Text(text),
+            Message::Memory { directory } => PeerNews::Memory(directory),
         };
         // It fails only when the store is being dropped.
         drop(self.news.send(news));
@@ -272,6 +273,8 @@ pub(crate) enum Message {
     /// Each text of a transaction has a different number, because PostgreSQL sends equal notifications of a transaction only
     /// once.
     Text { number: usize, text: String },
+    /// The sender has changed synced files of this directory.
+    Memory { directory: String },
 }
 
 impl Message {
@@ -281,6 +284,7 @@ impl Message {
             Self::Wanted { session, holder } => format!("{from} wants {session} {holder}"),
             Self::Released => format!("{from} released"),
             Self::Text { number, text } => format!("{from} tells {number} {text}"),
+            Self::Memory { directory } => format!("{from} changed {directory}"),
         }
     }
 
@@ -297,6 +301,7 @@ impl Message {
                 let (number, text) = rest.split_once(' ')?;
                 Self::Text { number: number.parse().ok()?, text: text.to_owned() }
             }
+            Some(("changed", directory)) => Self::Memory { directory: directory.to_owned() },
             _ => return None,
         };
         Some((from.parse().ok()?, parsed))
@@ -455,6 +460,7 @@ mod tests {
             Message::Wanted { session, holder: 12 },
             Message::Released,
             Message::Text { number: 3, text: "a {\"b\": 1}\n c".to_owned() },
+            Message::Memory { directory: "github.com/ann/the mill/private".to_owned() },
         ] {
             assert_eq!(Message::parse(&message.clone().text(9)), Some((9, message)));
         }

@@ -27,8 +27,9 @@ use crate::sql::{Row, Statement, sql};
 
 /// The hashes of the notes that each home wrote into its files. They follow from the notes, whose row says which home wrote it.
 const NOTES_FILES: &str = "notes_files";
-/// Tables of this database alone: those of daemons, and the index, which is made from history again.
-const OWN_TABLES: [&str; 8] = [
+/// Tables of this database alone: those of daemons, the index, which is made from history again, and synced memory, which each home
+/// has in its files.
+const OWN_TABLES: [&str; 11] = [
     "_sqlx_migrations",
     UNFINISHED_COPY,
     "daemons",
@@ -37,6 +38,9 @@ const OWN_TABLES: [&str; 8] = [
     "index_segments",
     "index_sessions",
     NOTES_FILES,
+    "synced_directories",
+    "synced_files",
+    "synced_projects",
 ];
 /// Columns that other stores do not have, because they follow from others, belong to daemons, or say what the index contains.
 const OWN_COLUMNS: [(&str, &str); 5] = [

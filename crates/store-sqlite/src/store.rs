@@ -9,7 +9,7 @@ use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, HealthStore,
     NewDecision, NewSession, PageRequest, PeerStore, Receipt, SeqRange, SessionChange,
     SessionFilter, SessionRecord, SessionStore, Store, StoreError, StoreFuture, StoreResult,
-    StoredMessage, StoredReceipt,
+    StoredMessage, StoredReceipt, SyncedMemoryStore,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
@@ -314,6 +314,8 @@ impl HealthStore for SqliteStore {
 
 /// One daemon holds the home, and with it the file.
 impl PeerStore for SqliteStore {}
+
+impl SyncedMemoryStore for SqliteStore {}
 
 impl Store for SqliteStore {
     fn close(&self) -> StoreFuture<'_, ()> {

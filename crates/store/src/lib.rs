@@ -29,6 +29,7 @@ mod recording;
 mod search;
 mod sent;
 mod session;
+mod synced;
 mod team;
 
 pub use bethink_api::MemorySource;
@@ -61,6 +62,7 @@ pub use session::{
     CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision, NewSession,
     PageRequest, SessionChange, SessionFilter, SessionRecord, SessionStore, StoredReceipt,
 };
+pub use synced::{SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore, SyncedVersion};
 pub use team::{
     ProposalAuthor, ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore,
 };
@@ -83,6 +85,7 @@ pub trait Store:
     + HealthStore
     + CheckStore
     + PeerStore
+    + SyncedMemoryStore
     + Send
     + Sync
     + std::fmt::Debug

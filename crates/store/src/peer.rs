@@ -46,6 +46,8 @@ pub enum PeerNews {
     Wanted(SessionId),
     /// A text that another daemon sent.
     Text(String),
+    /// Another daemon has changed synced files of this directory.
+    Memory(String),
     /// News may have been lost, and any session may have been taken.
     Missed,
 }

@@ -1,16 +1,16 @@
 //! Carries out a plan in the directory, and determines the next commit, except for files that must not be shared.
 
 use bethink_api::{self as api, BlockedWay};
-use bethink_memdir::{Scope, index};
+use bethink_memdir::Scope;
 use bethink_memdir_fs::DirectoryFile;
-use bethink_memories::{Author, MemoryWrite};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_memories::{IncomingFile, SyncObstacle};
+use bethink_service::{Result, ServiceError};
 
 use crate::errors::git_error;
-use crate::plan::{FileChange, PlanStep};
 use crate::resolve::changed_by;
 use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
 use crate::service::TeamService;
+use bethink_memdir::merge::{FileChange, PlanStep, with_asides};
 
 /// Refs of versions that were not pulled because of their contents and have been reported.
 const WITHHELD: &str = "refs/bethink/withheld";
@@ -45,18 +45,16 @@ impl TeamService {
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
         let mut asides = Vec::new();
         for step in topics {
-            if let FileChange::Apart { aside, .. } = &step.what {
-                asides.push((step.file.clone(), aside.clone()));
-            }
+            asides.extend(step.aside().map(|aside| (step.file.clone(), aside.clone())));
             let file = step.file.clone();
             if !self.try_step(round, step, applied, report).await? {
                 return Ok(false);
             }
             asides.retain(|(apart, _)| *apart != file || !applied.left_out.contains(&file));
         }
-        let index = index.into_iter().next();
-        let index = if asides.is_empty() { index } else { with_asides(round, index, &asides) };
-        match index {
+        let says = |topic: &str| format!("in conflict: run `bethink team resolve {topic}`");
+        let here = round.here.files.get(&DirectoryFile::Index);
+        match with_asides(index.into_iter().next(), here, &asides, says) {
             Some(step) => self.try_step(round, step, applied, report).await,
             None => Ok(true),
         }
@@ -198,56 +196,21 @@ impl TeamService {
         file: &DirectoryFile,
         content: Option<&[u8]>,
     ) -> StepOutcome {
-        let incoming = |why: String| {
-            SkippedStep::Blocked(blocked(file, BlockedWay::Incoming, vec![why], None))
-        };
-        let text = content.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
-        let text = text.map_err(|_| incoming("it is not UTF-8".to_owned()))?;
         let expected = round.here.hashes.get(file).copied().into();
-        let author =
-            Author { by: api::MemoryAuthor::Sync, session: None, note: "team sync".to_owned() };
-        let write = MemoryWrite { scope: Scope::Team, file: file.clone(), text, expected, author };
-        match self.memories.write_memory(round.project, write).await {
-            Ok(_) => Ok(()),
-            // The outcome has both versions only if another write conflicted.
-            Err(error) if error.versions.is_some() => Err(SkippedStep::Moved),
-            Err(error) => Err(match error.kind {
-                ErrorKind::ShuttingDown | ErrorKind::StorageDamaged | ErrorKind::Internal => {
-                    SkippedStep::Failed(error)
-                }
-                kind if kind.is_of_the_disk() => SkippedStep::Failed(error),
-                _ => incoming(error.detail),
-            }),
-        }
+        let incoming =
+            IncomingFile { scope: Scope::Team, file, content, expected, note: "team sync" };
+        let written = self.memories.write_incoming(round.project, incoming).await;
+        written.map_err(|obstacle| match obstacle {
+            SyncObstacle::Moved => SkippedStep::Moved,
+            SyncObstacle::Failed(error) => SkippedStep::Failed(error),
+            SyncObstacle::Refused(why) => {
+                SkippedStep::Blocked(blocked(file, BlockedWay::Incoming, vec![why], None))
+            }
+        })
     }
 }
 
 /// Returns who changed a file last on the remote, and in which commit.
 async fn made_by(round: &SyncRound<'_>, file: &DirectoryFile) -> Option<String> {
     changed_by(round.repo, round.tips.theirs.as_ref(), file).await
-}
-
-/// Adds an index line for each conflicting version, so that people notice the conflict.
-fn with_asides(
-    round: &SyncRound<'_>,
-    step: Option<PlanStep>,
-    asides: &[(DirectoryFile, DirectoryFile)],
-) -> Option<PlanStep> {
-    let planned = match step.map(|step| step.what) {
-        Some(FileChange::In(content) | FileChange::Out(content)) => content,
-        Some(FileChange::Merged(bytes)) => Some(bytes),
-        Some(FileChange::Apart { .. }) => return None,
-        None => round.here.files.get(&DirectoryFile::Index).cloned(),
-    };
-    let mut text = String::from_utf8(planned?.to_vec()).ok()?;
-    for (file, aside) in asides {
-        if let DirectoryFile::Topic(name) = aside {
-            let topic = file.to_string();
-            let topic = topic.trim_end_matches(".md");
-            let says = format!("in conflict: run `bethink team resolve {topic}`");
-            text = index::add(&text, name, &format!("{topic}, another version"), &says);
-        }
-    }
-    let what = FileChange::Merged(text.into_bytes().into());
-    Some(PlanStep { file: DirectoryFile::Index, what })
 }

@@ -8,14 +8,13 @@
 //! `git pull` in the directory is not used: it would run a repository's hooks and filters, follow its links, put
 //! conflict markers into prompts, and check out a secret before it is scanned.
 //!
-//! Reading order: [`service`] → [`errors`] → [`place`] → [`plan`] → [`look`] → [`round`] → [`sync`] → [`apply`] →
+//! Reading order: [`service`] → [`errors`] → [`place`] → [`look`] → [`round`] → [`sync`] → [`apply`] →
 //! [`share`] → [`status`] → [`resolve`].
 
 mod apply;
 mod errors;
 mod look;
 mod place;
-mod plan;
 mod resolve;
 mod round;
 mod service;

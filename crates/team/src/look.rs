@@ -11,8 +11,8 @@ use bethink_service::{Result, ServiceError};
 use bethink_store::TeamBase;
 
 use crate::errors::git_error;
-use crate::plan::Side;
 use crate::service::TeamService;
+use bethink_memdir::merge::Side;
 
 /// A commit's memory files, and its other files, which are not read.
 #[derive(Clone, Debug, Default)]

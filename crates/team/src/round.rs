@@ -9,7 +9,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::MemoryProject;
 
 use crate::look::{TeamFiles, TeamTree};
-use crate::plan::Content;
+use bethink_memdir::merge::Content;
 
 pub(crate) struct BranchTips {
     /// The local branch's tip. A person may have moved it with git.

@@ -13,10 +13,10 @@ use bethink_service::{Result, ServiceError};
 use crate::errors::git_error;
 use crate::look::tree;
 use crate::place::lock;
-use crate::plan::plan;
 use crate::round::{AppliedPlan, BranchTips, SyncRound, blocked_here};
 use crate::service::TeamService;
 use crate::share::ShareOutcome;
+use bethink_memdir::merge::plan;
 
 /// Maximum number of rounds if others keep pushing first, or files here keep changing. Each round costs a fetch.
 const MOST_ROUNDS: usize = 8;

@@ -8,7 +8,7 @@ use std::path::Path;
 use uuid::Uuid;
 
 /// Writes a file that only its owner can read. The file is durable when this function returns.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension(Uuid::new_v4().simple().to_string());
     let written = write_new(&draft, bytes).and_then(|()| fs::rename(&draft, path));
     if let Err(error) = written {
@@ -20,14 +20,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a durable file that must not exist yet.
-pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 /// Makes the names in a file's directory durable.
-pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
+pub fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 

@@ -6,23 +6,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bethink_memdir::{conflict, index, rejections};
-use bethink_memdir_fs::DirectoryFile;
+use crate::file::DirectoryFile;
+use crate::{conflict, index, rejections};
 
-pub(crate) type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
+/// The files of one side, with their content.
+pub type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
 
 /// The new content of a file; `None` if it is removed.
-pub(crate) type Content = Option<Arc<[u8]>>;
+pub type Content = Option<Arc<[u8]>>;
 
 /// A file that has changed on at least one side, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PlanStep {
-    pub(crate) file: DirectoryFile,
-    pub(crate) what: FileChange,
+pub struct PlanStep {
+    pub file: DirectoryFile,
+    pub what: FileChange,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FileChange {
+pub enum FileChange {
     /// Write the remote's version here.
     In(Content),
     /// Push the local version.
@@ -33,8 +34,18 @@ pub(crate) enum FileChange {
     Apart { theirs: Arc<[u8]>, ours: Arc<[u8]>, aside: DirectoryFile },
 }
 
+impl PlanStep {
+    /// Returns the file in which the local version is kept, if the step keeps both versions.
+    pub fn aside(&self) -> Option<&DirectoryFile> {
+        match &self.what {
+            FileChange::Apart { aside, .. } => Some(aside),
+            _ => None,
+        }
+    }
+}
+
 /// Plans a step for each file that must change on at least one side.
-pub(crate) fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
+pub fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
     let files: BTreeSet<&DirectoryFile> =
         base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let steps = files.into_iter().filter_map(|file| {
@@ -91,6 +102,35 @@ fn both(
 fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let DirectoryFile::Topic(name) = file else { return file.clone() };
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)
+}
+
+/// Returns the step for the index with a line for each version that was kept aside, so that people notice the conflict. `here` is
+/// the local index, `asides` are topics with the files of their other versions, and `says` describes such a version of a topic.
+pub fn with_asides(
+    step: Option<PlanStep>,
+    here: Option<&Arc<[u8]>>,
+    asides: &[(DirectoryFile, DirectoryFile)],
+    says: impl Fn(&str) -> String,
+) -> Option<PlanStep> {
+    if asides.is_empty() {
+        return step;
+    }
+    let planned = match step.map(|step| step.what) {
+        Some(FileChange::In(content) | FileChange::Out(content)) => content,
+        Some(FileChange::Merged(bytes)) => Some(bytes),
+        Some(FileChange::Apart { .. }) => return None,
+        None => here.cloned(),
+    };
+    let mut text = String::from_utf8(planned?.to_vec()).ok()?;
+    for (file, aside) in asides {
+        if let DirectoryFile::Topic(name) = aside {
+            let topic = file.to_string();
+            let topic = topic.trim_end_matches(".md");
+            text = index::add(&text, name, &format!("{topic}, another version"), &says(topic));
+        }
+    }
+    let what = FileChange::Merged(text.into_bytes().into());
+    Some(PlanStep { file: DirectoryFile::Index, what })
 }
 
 #[cfg(test)]

@@ -1,0 +1,58 @@
+//! Writes files that were changed elsewhere, if they still have the text that was read here.
+
+use bethink_api::MemoryAuthor;
+use bethink_memdir::{Expected, Scope};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, ServiceError};
+
+use crate::memory_write::{Author, MemoryWrite};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// A file as it is elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct IncomingFile<'a> {
+    pub scope: Scope,
+    pub file: &'a DirectoryFile,
+    /// `None` if it was removed.
+    pub content: Option<&'a [u8]>,
+    pub expected: Expected,
+    /// Where it comes from, for the file's history.
+    pub note: &'a str,
+}
+
+/// Why a file was not written.
+#[derive(Debug)]
+pub enum SyncObstacle {
+    /// The file has changed since it was read.
+    Moved,
+    /// The file cannot be a memory here, for this reason.
+    Refused(String),
+    /// An error that concerns all files.
+    Failed(ServiceError),
+}
+
+impl MemoryService {
+    pub async fn write_incoming(
+        &self,
+        project: &MemoryProject,
+        IncomingFile { scope, file, content, expected, note }: IncomingFile<'_>,
+    ) -> Result<(), SyncObstacle> {
+        let text = content.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
+        let text = text.map_err(|_| SyncObstacle::Refused("it is not UTF-8".to_owned()))?;
+        let author = Author { by: MemoryAuthor::Sync, session: None, note: note.to_owned() };
+        let write = MemoryWrite { scope, file: file.clone(), text, expected, author };
+        match self.write_memory(project, write).await {
+            Ok(_) => Ok(()),
+            // The outcome has both versions only if another write conflicted.
+            Err(error) if error.versions.is_some() => Err(SyncObstacle::Moved),
+            Err(error) => Err(match error.kind {
+                ErrorKind::ShuttingDown | ErrorKind::StorageDamaged | ErrorKind::Internal => {
+                    SyncObstacle::Failed(error)
+                }
+                kind if kind.is_of_the_disk() => SyncObstacle::Failed(error),
+                _ => SyncObstacle::Refused(error.detail),
+            }),
+        }
+    }
+}

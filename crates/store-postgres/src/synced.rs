@@ -1,0 +1,152 @@
+//! The memory files that all homes have.
+
+use bethink_store::{
+    StoreFuture, StoreResult, SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore,
+    SyncedVersion,
+};
+use sqlx::PgConnection;
+
+use crate::locks::{self, Lock};
+use crate::presence::Message;
+use crate::sql::{Row, sql};
+use crate::store::PostgresStore;
+
+const PUT_NAME: &str = "
+    INSERT INTO synced_projects (project, name)
+    VALUES ($1, $2)
+    ON CONFLICT (project) DO UPDATE
+    SET name = excluded.name";
+
+const NAME: &str = "SELECT name FROM synced_projects WHERE project = $1";
+
+/// One statement, so that the revision is that of the files. A directory may have no files.
+const DIRECTORY: &str = "
+    SELECT id, revision, file, hash
+    FROM synced_directories
+    LEFT JOIN synced_files USING (directory)
+    WHERE directory = $1
+    ORDER BY file";
+
+const FILES: &str = "
+    SELECT file, content
+    FROM synced_files
+    WHERE directory = $1
+      AND file = ANY ($2)
+    ORDER BY file";
+
+const HASH: &str = "
+    SELECT hash
+    FROM synced_files
+    WHERE directory = $1
+      AND file = $2";
+
+const TOUCH: &str = "
+    INSERT INTO synced_directories (directory)
+    VALUES ($1)
+    ON CONFLICT (directory) DO UPDATE
+    SET revision = synced_directories.revision + 1
+    RETURNING id, revision";
+
+const PUT_FILE: &str = "
+    INSERT INTO synced_files (directory, file, hash, content)
+    VALUES ($1, $2, $3, $4)
+    ON CONFLICT (directory, file) DO UPDATE
+    SET hash    = excluded.hash,
+        content = excluded.content";
+
+const DELETE_FILE: &str = "
+    DELETE FROM synced_files
+    WHERE directory = $1
+      AND file = $2";
+
+impl SyncedMemoryStore for PostgresStore {
+    fn synced_name(
+        &self,
+        project: String,
+        known: Option<String>,
+    ) -> StoreFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let name = sql(NAME).bind(project.clone());
+            let stored = self.optional(name, |row| row.get("name")).await?;
+            if let Some(known) = known.filter(|known| stored.as_ref() != Some(known)) {
+                self.run(sql(PUT_NAME).bind(project).bind(known.clone())).await?;
+                return Ok(Some(known));
+            }
+            Ok(stored)
+        })
+    }
+
+    fn synced_directory(&self, directory: String) -> StoreFuture<'_, SyncedDirectory> {
+        Box::pin(async move {
+            let rows = self.all(sql(DIRECTORY).bind(directory), |row| {
+                let file: Option<String> = row.get("file")?;
+                let hash: Option<String> = row.get("hash")?;
+                Ok((version(row)?, file.zip(hash)))
+            });
+            let rows = rows.await?;
+            let version = rows.first().map(|(version, _)| *version);
+            Ok(SyncedDirectory {
+                version,
+                files: rows.into_iter().filter_map(|row| row.1).collect(),
+            })
+        })
+    }
+
+    fn synced_files(
+        &self,
+        directory: String,
+        files: Vec<String>,
+    ) -> StoreFuture<'_, Vec<SyncedFile>> {
+        self.all(sql(FILES).bind(directory).bind_list(files), |row| {
+            Ok(SyncedFile { file: row.get("file")?, content: row.get("content")? })
+        })
+    }
+
+    fn change_synced_files(
+        &self,
+        directory: String,
+        changes: Vec<SyncedChange>,
+    ) -> StoreFuture<'_, Option<SyncedVersion>> {
+        let presence = self.presence.clone();
+        self.write(move |db| {
+            Box::pin(async move {
+                locks::lock(&mut *db, [Lock::SyncedDirectory(&directory)]).await?;
+                for change in &changes {
+                    if hash_of(db, &directory, &change.file).await? != change.expected {
+                        return Ok(None);
+                    }
+                }
+                let touch = sql(TOUCH).bind(directory.clone());
+                let version = touch.optional(&mut *db, version).await?;
+                for SyncedChange { file, new, .. } in changes {
+                    let change = match new {
+                        Some((content, hash)) => sql(PUT_FILE)
+                            .bind(directory.clone())
+                            .bind(file)
+                            .bind(hash)
+                            .bind(content),
+                        None => sql(DELETE_FILE).bind(directory.clone()).bind(file),
+                    };
+                    change.run(&mut *db).await?;
+                }
+                if let Some(presence) = presence.filter(|presence| presence.has_peers()) {
+                    presence.tell([Message::Memory { directory }]).run(db).await?;
+                }
+                Ok(version)
+            })
+        })
+    }
+}
+
+fn version(row: &Row) -> StoreResult<SyncedVersion> {
+    Ok(SyncedVersion { id: row.get("id")?, revision: row.get("revision")? })
+}
+
+async fn hash_of(
+    db: &mut PgConnection,
+    directory: &str,
+    file: &str,
+) -> StoreResult<Option<String>> {
+    let hash = sql(HASH).bind(directory.to_owned()).bind(file.to_owned());
+    hash.optional(db, |row| row.get("hash")).await
+}

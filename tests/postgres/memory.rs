@@ -1,0 +1,278 @@
+//! The person's memory and the private memory of projects on several machines.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bethink_harness::wait::PATIENCE;
+use bethink_harness::{Daemon, Home, Request, Rng, until};
+use serde_json::json;
+
+use crate::World;
+
+/// A daemon with a directory for checkouts.
+struct Machine {
+    daemon: Daemon,
+    disk: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new(home: Home) -> Self {
+        Self { daemon: home.start(), disk: tempfile::tempdir().unwrap() }
+    }
+
+    /// Makes a repository that was cloned from this URL.
+    fn clone_of(&self, url: &str, name: &str) -> PathBuf {
+        let tree = self.disk.path().join(name);
+        let git = |args: &[&str]| {
+            let done = Command::new("git").arg("-C").arg(&tree).args(args).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        };
+        fs::create_dir_all(&tree).unwrap();
+        git(&["init", "--quiet"]);
+        git(&["remote", "add", "origin", url]);
+        tree
+    }
+
+    fn at(&self, project: &Path, scope: &str, name: &str) -> String {
+        format!("/v1/memories/{scope}/{name}?project_dir={}", project.display())
+    }
+
+    fn put(&self, project: &Path, scope: &str, name: &str, text: &str) {
+        let put = Request::new("PUT", &self.at(project, scope, name));
+        let answer = self.daemon.client().must(&put.bytes("text/markdown", text.as_bytes()));
+        assert!(answer.status < 300, "{}", answer.brief());
+    }
+
+    fn text(&self, project: &Path, scope: &str, name: &str) -> Option<String> {
+        let answer = self.daemon.client().get(&self.at(project, scope, name));
+        (answer.status == 200).then(|| answer.text())
+    }
+
+    /// Waits until a file has this text.
+    fn has(&self, project: &Path, scope: &str, name: &str, text: Option<&str>) {
+        let found = || (self.text(project, scope, name).as_deref() == text).then_some(());
+        if until(PATIENCE, found).is_none() {
+            let found = self.text(project, scope, name);
+            panic!("{scope}/{name} is {found:?}, not {text:?}\n{}", self.daemon.home.log());
+        }
+    }
+
+    fn names(&self, project: &Path, scope: &str) -> Vec<String> {
+        let path = format!("/v1/memories?project_dir={}&scope={scope}", project.display());
+        let listed = self.daemon.client().get(&path).ok();
+        let listed = listed["memories"].as_array().unwrap();
+        listed.iter().map(|memory| memory["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn index(&self, project: &Path, scope: &str) -> String {
+        let path = format!("/v1/memories/index?project_dir={}&scope={scope}", project.display());
+        self.daemon.client().get(&path).ok()["content"].as_str().unwrap().to_owned()
+    }
+
+    fn dir(&self, project: &Path, scope: &str) -> PathBuf {
+        let path = format!("/v1/memories/index?project_dir={}&scope={scope}", project.display());
+        PathBuf::from(self.daemon.client().get(&path).ok()["dir"].as_str().unwrap())
+    }
+}
+
+fn topic(text: &str) -> String {
+    format!("---\ndescription: {text}\n---\n\n{text}\n")
+}
+
+/// The repository.
+const URL: &str = "https://github.com/ann/mill.git";
+
+#[test]
+fn memory_follows_the_person_to_another_machine() {
+    let world = World::shared();
+    let database = world.database();
+    let ant = Machine::new(world.home(&database));
+    let at_ant = ant.clone_of(URL, "mill");
+    let told = json!({ "project_dir": at_ant, "text": "All answers in German.", "type": "user", "name": "language" });
+    ant.daemon.client().post("/v1/memories", &told).ok();
+    ant.put(&at_ant, "private", "wheel", &topic("the wheel turns left"));
+
+    // The other machine begins later, has the repository elsewhere, and knows it by another URL.
+    let bee = Machine::new(world.home(&database));
+    let at_bee = bee.clone_of("git@github.com:ann/mill", "src/mill-2");
+    assert_eq!(bee.names(&at_bee, "private"), ["wheel"]);
+    assert_eq!(bee.names(&at_bee, "person"), ["language"]);
+    assert_eq!(bee.index(&at_bee, "private"), ant.index(&at_ant, "private"));
+    assert!(bee.index(&at_bee, "person").contains("language.md"));
+    // A session that began at the ant's has a directory that the bee does not have.
+    assert_eq!(bee.names(&at_ant, "private"), ["wheel"]);
+    // Another project has the person's memory only.
+    let other = bee.clone_of("git@github.com:ann/sail", "sail");
+    assert_eq!((bee.names(&other, "private").len(), bee.names(&other, "person").len()), (0, 1));
+
+    // Changes go both ways, through the API and by hand, and so do removals.
+    bee.put(&at_bee, "private", "wheel", &topic("the wheel turns right"));
+    ant.has(&at_ant, "private", "wheel", Some(&topic("the wheel turns right")));
+    bee.has(&at_ant, "private", "wheel", Some(&topic("the wheel turns right")));
+    fs::write(ant.dir(&at_ant, "private").join("dam.md"), topic("the dam leaks")).unwrap();
+    bee.has(&at_bee, "private", "dam", Some(&topic("the dam leaks")));
+    assert_eq!(bee.daemon.client().delete(&bee.at(&at_bee, "person", "language")).status, 200);
+    ant.has(&at_ant, "person", "language", None);
+    let is_removed = || (!ant.index(&at_ant, "person").contains("language.md")).then_some(());
+    until(PATIENCE, is_removed).expect("the index line is removed, too");
+
+    let history = bee
+        .daemon
+        .client()
+        .get(&format!("/v1/memories/private/dam/history?project_dir={}", at_bee.display()));
+    let newest = &history.ok()["versions"][0];
+    assert_eq!(
+        (&newest["author"], &newest["note"]),
+        (&json!("sync"), &json!("from another machine"))
+    );
+    ant.daemon.is_well();
+    bee.daemon.is_well();
+}
+
+#[test]
+fn what_two_machines_changed_is_kept_twice() {
+    let world = World::shared();
+    let database = world.database();
+    let ant = Machine::new(world.home(&database));
+    let mut bee = Machine::new(world.home(&database));
+    let (at_ant, at_bee) = (ant.clone_of(URL, "mill"), bee.clone_of(URL, "mill"));
+    for name in ["dam", "weir", "wheel"] {
+        ant.put(&at_ant, "private", name, &topic("as it was"));
+        bee.has(&at_bee, "private", name, Some(&topic("as it was")));
+    }
+    let dir = bee.dir(&at_bee, "private");
+    bee.daemon.kill9();
+    for name in ["wheel", "weir"] {
+        fs::write(dir.join(format!("{name}.md")), topic("changed at the bee")).unwrap();
+    }
+    fs::remove_file(dir.join("dam.md")).unwrap();
+    for name in ["wheel", "dam"] {
+        ant.put(&at_ant, "private", name, &topic("changed at the ant"));
+    }
+    bee.daemon.start();
+
+    // A directory is synced when it is used.
+    bee.names(&at_bee, "private");
+    // Only one side changed it.
+    ant.has(&at_ant, "private", "weir", Some(&topic("changed at the bee")));
+    // One side changed it, and the other one removed it.
+    bee.has(&at_bee, "private", "dam", Some(&topic("changed at the ant")));
+    // Both sides changed it.
+    for (machine, project) in [(&ant, &at_ant), (&bee, &at_bee)] {
+        machine.has(project, "private", "wheel", Some(&topic("changed at the ant")));
+        let aside = || {
+            let mut names = machine.names(project, "private").into_iter();
+            let aside = names.find(|name| name.starts_with("wheel.conflict-"))?;
+            let index = machine.index(project, "private");
+            (index.contains(&format!("{aside}.md")) && index.contains("in conflict"))
+                .then_some(aside)
+        };
+        let aside = until(PATIENCE, aside).expect("the other version is in the index");
+        machine.has(project, "private", &aside, Some(&topic("changed at the bee")));
+    }
+}
+
+#[test]
+fn a_secret_stays_on_its_machine() {
+    let world = World::shared();
+    let database = world.database();
+    let ant = Machine::new(world.home(&database));
+    let at_ant = ant.clone_of(URL, "mill");
+    let secret = format!("deploy with ghp_{}", "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5");
+    ant.put(&at_ant, "private", "wheel", &topic("the wheel turns left"));
+    fs::write(ant.dir(&at_ant, "private").join("deploy.md"), topic(&secret)).unwrap();
+    let bee = Machine::new(world.home(&database));
+    let at_bee = bee.clone_of(URL, "mill");
+    bee.has(&at_bee, "private", "wheel", Some(&topic("the wheel turns left")));
+    assert_eq!(bee.names(&at_bee, "private"), ["wheel"]);
+    let lint = format!("/v1/memories/lint?project_dir={}&scope=private", at_ant.display());
+    let lint = ant.daemon.client().get(&lint).ok();
+    let findings = lint["shelves"][0]["findings"].as_array().unwrap();
+    let held = findings.iter().find(|finding| finding["rule"] == "not-synced").unwrap();
+    assert_eq!(held["file"], "deploy.md");
+    assert!(held["what"].as_str().unwrap().contains("secret"), "{held}");
+    // Without the secret, it is synced.
+    ant.put(&at_ant, "private", "deploy", &topic("deploy with a token"));
+    bee.has(&at_bee, "private", "deploy", Some(&topic("deploy with a token")));
+}
+
+#[test]
+fn what_was_changed_away_from_the_database_arrives_when_it_is_back() {
+    let world = World::new();
+    let database = world.database();
+    let ant = Machine::new(world.home(&database));
+    let bee = Machine::new(world.home(&database));
+    let (at_ant, at_bee) = (ant.clone_of(URL, "mill"), bee.clone_of(URL, "mill"));
+    for name in ["wheel", "dam"] {
+        ant.put(&at_ant, "private", name, &topic("as it was"));
+        bee.has(&at_bee, "private", name, Some(&topic("as it was")));
+    }
+    let [dir_of_ant, dir_of_bee] = [ant.dir(&at_ant, "private"), bee.dir(&at_bee, "private")];
+    world.server.stop();
+    fs::write(dir_of_ant.join("wheel.md"), topic("changed by hand")).unwrap();
+    fs::write(dir_of_bee.join("weir.md"), topic("new")).unwrap();
+    world.server.resume();
+    bee.has(&at_bee, "private", "wheel", Some(&topic("changed by hand")));
+    ant.has(&at_ant, "private", "weir", Some(&topic("new")));
+
+    // The directory was removed by mistake: its topics are not removed everywhere.
+    fs::remove_dir_all(&dir_of_bee).unwrap();
+    for name in ["wheel", "dam", "weir"] {
+        let is_back = || bee.text(&at_bee, "private", name);
+        until(PATIENCE, is_back).expect("what is gone at once comes back");
+        assert!(ant.text(&at_ant, "private", name).is_some());
+    }
+}
+
+/// Daemons that are killed at any time, and a person at each of them.
+#[test]
+fn kills_during_syncs_lose_nothing_and_all_machines_agree() {
+    const STEPS: usize = 60;
+    let world = World::shared();
+    let database = world.database();
+    let mut machines = [(); 3].map(|()| Machine::new(world.home(&database)));
+    let trees = machines.each_ref().map(|machine| machine.clone_of(URL, "mill"));
+    let mut rng = Rng::new(20);
+    let mut said = Vec::new();
+    for step in 0..STEPS {
+        let at = rng.below(machines.len());
+        let text = topic(&format!("said in step {step}"));
+        // Some topics are those of all machines.
+        let name = match rng.below(3) {
+            0 => "common".to_owned(),
+            _ => format!("step-{step}"),
+        };
+        machines[at].put(&trees[at], "private", &name, &text);
+        said.push((name, text));
+        if rng.below(4) == 0 {
+            machines[at].daemon.kill9();
+            machines[at].daemon.start();
+        }
+    }
+    let files = |at: usize| {
+        let mut files = Vec::new();
+        for name in machines[at].names(&trees[at], "private") {
+            let text = machines[at].text(&trees[at], "private", &name)?;
+            files.push((name, text));
+        }
+        Some((files, machines[at].index(&trees[at], "private")))
+    };
+    let agree = || {
+        let [first, second, third] = [0, 1, 2].map(files);
+        (first.is_some() && first == second && second == third).then(|| first.unwrap())
+    };
+    let (files, index) = until(PATIENCE, agree).expect("all machines have the same memory");
+    for (name, text) in said.iter().filter(|(name, _)| name != "common") {
+        assert!(files.contains(&(name.clone(), text.clone())), "{name} is lost: {files:?}");
+        assert!(index.contains(&format!("({name}.md)")), "{name} is not in the index: {index}");
+    }
+    // The newest text is there, under its name or as another version.
+    let common: Vec<&String> =
+        files.iter().filter(|(name, _)| name.starts_with("common")).map(|(_, text)| text).collect();
+    let newest = said.iter().rev().find(|(name, _)| name == "common");
+    assert!(newest.is_none_or(|(_, text)| common.contains(&text)), "{common:?}");
+    for machine in &machines {
+        machine.daemon.is_well();
+    }
+}
