@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bethink_harness::wait::PATIENCE;
-use bethink_harness::{Daemon, Home, Request, Rng, until};
+use bethink_harness::{Daemon, Home, Request, Rng, say, until};
 use serde_json::json;
 
 use crate::World;
@@ -275,4 +275,30 @@ fn kills_during_syncs_lose_nothing_and_all_machines_agree() {
     for machine in &machines {
         machine.daemon.is_well();
     }
+}
+
+#[test]
+fn notes_follow_their_session() {
+    let world = World::shared();
+    let database = world.database();
+    let [ant, bee] = [(); 2].map(|()| world.home(&database).start());
+    let session = ant.session(200_000);
+    ant.append(&session, &[say::user("mend the wheel"), say::assistant("it is mended")]);
+    let path = format!("/v1/sessions/{session}/notes");
+    let notes = |daemon: &Daemon| daemon.client().get(&path).text();
+    let put = |daemon: &Daemon, text: &str| {
+        let put = Request::new("PUT", &path).bytes("text/markdown", text.as_bytes());
+        assert!(daemon.client().must(&put).status < 300);
+    };
+    let by_ant = format!("{}\n- the dam leaks\n", notes(&ant).trim_end());
+    put(&ant, &by_ant);
+    assert_eq!(notes(&bee), by_ant);
+    bee.append(&session, &[say::user("and the dam?"), say::assistant("mended, too")]);
+    let by_bee = by_ant.replace("the dam leaks", "the dam is tight");
+    put(&bee, &by_bee);
+    assert_eq!(notes(&ant), by_bee);
+    let file = |daemon: &Daemon| {
+        fs::read_to_string(daemon.home.path().join(format!("session-memory/{session}.md"))).unwrap()
+    };
+    assert_eq!((file(&ant), file(&bee)), (by_bee.clone(), by_bee));
 }

@@ -7,7 +7,7 @@ use bethink_service::{ErrorKind, Event, Result, ServiceError, rfc3339};
 use bethink_session_memory::{NotesBudget, NotesDraft, update};
 use bethink_sessions::model_of;
 use bethink_store::{NotesRecord, SessionRecord};
-use bethink_transcript::{Seq, SessionId};
+use bethink_transcript::{Seq, SessionId, UnixMicros};
 
 use crate::files::{self, MAX_NOTES_BYTES};
 use crate::service::NotesService;
@@ -52,6 +52,8 @@ impl NotesService {
         }
         self.cx.store().session(id).await?;
         let template = self.outline().await.template;
+        // The daemon that has the session merges what it writes with this text.
+        let _held = self.sessions.hold_session(id).await?;
         {
             let _writing = self.inner.writing.lock().await;
             let stored = self.stored_notes_locked(id).await?;
@@ -70,7 +72,12 @@ impl NotesService {
                         .hint("combine both versions, and write again with the new ETag")
                 });
             }
-            self.write_notes_file(id, text).await?;
+            self.write_notes_file(id, text.clone()).await?;
+            // Other machines have the record, and not the file.
+            let row = stored.row.unwrap_or_else(|| never_updated(id));
+            let replaced = files::hash(&text);
+            let row = NotesRecord { text, replaced, updated_at: self.cx.now(), ..row };
+            self.cx.store().put_notes(row).await?;
         }
         let through = self.cx.store().notes(id).await?.map_or(Seq::ZERO, |row| row.through);
         self.publish_notes(id, through, NotesAuthor::Person);
@@ -130,5 +137,19 @@ impl NotesService {
 
     pub(crate) fn publish_notes(&self, id: SessionId, through: Seq, by: NotesAuthor) {
         self.cx.hub().publish(id, through, &Event::Notes { through_seq: through, by });
+    }
+}
+
+/// Returns the record of notes that the daemon has not updated yet.
+fn never_updated(session: SessionId) -> NotesRecord {
+    NotesRecord {
+        session,
+        text: String::new(),
+        replaced: String::new(),
+        written: String::new(),
+        through: Seq::ZERO,
+        tokens: 0,
+        strategy: String::new(),
+        updated_at: UnixMicros(0),
     }
 }

@@ -4,7 +4,7 @@ use crate::error::StoreFuture;
 
 /// The notes of sessions.
 pub trait NotesStore {
-    /// Returns the record of a session's notes; `None` before their first update.
+    /// Returns the record of a session's notes; `None` before they are first written.
     fn notes(&self, id: SessionId) -> StoreFuture<'_, Option<NotesRecord>>;
     /// Replaces the whole record.
     fn put_notes(&self, notes: NotesRecord) -> StoreFuture<'_, ()>;
@@ -14,7 +14,7 @@ pub trait NotesStore {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesRecord {
     pub session: SessionId,
-    /// The text that the daemon wrote last.
+    /// The text that the daemon, or a person through it, wrote last.
     pub text: String,
     /// Hash (BLAKE3, hexadecimal) of the file that this text replaced; empty if there was none. If the file still has this hash, the daemon
     /// was killed before it wrote the new file.
