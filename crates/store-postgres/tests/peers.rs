@@ -14,7 +14,7 @@ use std::time::Duration;
 use bethink_store::{
     Append, HealthStore, JobStore, Lease, NewDecision, NewJob, NewMessage, NewSession, PauseRecord,
     PeerNews, PeerStore, RecordingStore, SessionChange, SessionStore, Store, StoreError,
-    StoreResult,
+    StoreResult, SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore,
 };
 use bethink_store_postgres::{DaemonIdentity, PostgresOpenError, PostgresStore};
 use bethink_transcript::{JobId, MessageId, Role, Seq, SessionId, UnixMicros};
@@ -389,4 +389,73 @@ async fn no_call_waits_for_a_lock_for_ever() {
     locked.unwrap();
     let refused = timeout(Duration::from_secs(20), store.put_pause(pause(1))).await.unwrap();
     assert!(matches!(refused, Err(StoreError::Server(_))), "{refused:?}");
+}
+
+fn change(file: &str, expected: Option<&str>, new: Option<&'static str>) -> SyncedChange {
+    let new = new.map(|text| (text.into(), format!("hash of {text}")));
+    SyncedChange {
+        file: file.to_owned(),
+        expected: expected.map(|text| format!("hash of {text}")),
+        new,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn synced_files_are_changed_together_or_not_at_all() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let bee = server.open_for("bee", &database).await.unwrap();
+    let name = || "mill/private".to_owned();
+    assert_eq!(ant.synced_directory(name()).await.unwrap(), SyncedDirectory::default());
+    let put = |store: &PostgresStore, changes: Vec<SyncedChange>| {
+        let store = store.clone();
+        async move { store.change_synced_files(name(), changes).await.unwrap() }
+    };
+    let new = vec![change("dam.md", None, Some("one")), change("fog.md", None, Some("two"))];
+    let first = put(&ant, new).await.unwrap();
+    assert_eq!(news(&bee).await, PeerNews::Memory(name()));
+
+    // One of the files is not what it should be.
+    for stale in [change("fog.md", Some("three"), None), change("fog.md", None, Some("three"))] {
+        let changes = vec![change("dam.md", Some("one"), Some("four")), stale];
+        assert_eq!(put(&bee, changes).await, None);
+    }
+    let missing = change("mist.md", Some("five"), Some("six"));
+    assert_eq!(put(&bee, vec![missing]).await, None);
+    let hash = |text: &str| format!("hash of {text}");
+    let both = vec![("dam.md".to_owned(), hash("one")), ("fog.md".to_owned(), hash("two"))];
+    let unchanged = SyncedDirectory { version: Some(first), files: both };
+    assert_eq!(bee.synced_directory(name()).await.unwrap(), unchanged);
+
+    let removal = change("fog.md", Some("two"), None);
+    let replacement = change("dam.md", Some("one"), Some("three"));
+    let second = put(&bee, vec![removal, replacement]).await.unwrap();
+    assert!(second.id == first.id && second.revision > first.revision, "{second:?}");
+    assert_eq!(news(&ant).await, PeerNews::Memory(name()));
+    let files = vec!["dam.md".to_owned(), "fog.md".to_owned()];
+    let found = ant.synced_files(name(), files).await.unwrap();
+    assert_eq!(found, [SyncedFile { file: "dam.md".to_owned(), content: "three".into() }]);
+
+    // A directory without files is still known.
+    put(&ant, vec![change("dam.md", Some("three"), None)]).await.unwrap();
+    let empty = ant.synced_directory(name()).await.unwrap();
+    assert_eq!((empty.version.map(|version| version.id), empty.files), (Some(first.id), vec![]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_has_the_same_name_on_all_machines() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    let ant = server.open_for("ant", &database).await.unwrap();
+    let bee = server.open_for("bee", &database).await.unwrap();
+    let ask = |store: &PostgresStore, known: Option<&str>| {
+        let (store, known) = (store.clone(), known.map(str::to_owned));
+        async move { store.synced_name("mill-1".to_owned(), known).await.unwrap() }
+    };
+    assert_eq!(ask(&bee, None).await, None);
+    for name in ["github.com/ann/mill", "github.com/ann/mill-2"] {
+        assert_eq!(ask(&ant, Some(name)).await.as_deref(), Some(name));
+        assert_eq!(ask(&bee, None).await.as_deref(), Some(name));
+    }
 }
