@@ -7,9 +7,12 @@
 #[allow(dead_code, reason = "the tests of hooks use the rest")]
 mod agent;
 mod away;
+mod disk;
 mod hand_over;
 mod memory;
+mod same;
 mod several;
+mod tls;
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

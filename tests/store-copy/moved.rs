@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bethink_harness::disk::Disk;
-use bethink_harness::say;
+use bethink_harness::{Home, say};
 use bethink_postgres_server::GUARDED_USER;
 
 use crate::world::{
@@ -82,23 +82,74 @@ fn a_dump_restores_everything() {
     let history = ReadHistory::of(&before);
     // The daemon is running.
     let dump = path.join("bethink.dump").display().to_string();
-    let program = |name: &str, arguments: &[&str]| {
-        let ended = run({
-            let mut command = Command::new(world.server.program(name));
-            command.args(arguments);
-            command
-        });
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-    };
-    program("pg_dump", &["--format=custom", &format!("--file={dump}"), &url]);
+    world.program("pg_dump", &["--format=custom", &format!("--file={dump}"), &url]);
     assert!(before.terminate().success());
     let arguments = ["--exit-on-error", "--no-owner", &format!("--dbname={restored}"), &dump];
-    program("pg_restore", &arguments);
+    world.program("pg_restore", &arguments);
     let intact = check(&path, &[&restored]);
     assert_eq!(intact.code, Some(0), "{intact:?}");
     let after = start_on(&restored, &daemon);
     history.check(&ReadHistory::of(&after));
     after.is_well();
+}
+
+#[test]
+fn a_dump_of_several_people_restores_each_persons_history_for_that_person() {
+    let world = CopyServer::shared();
+    let people = ["ada", "bob"];
+    let of = |person: &str, url: &str| url.replace("bethink@", &format!("{person}@"));
+    let (url, restored, of_ada_only) = (world.database(), world.database(), world.database());
+    for person in people {
+        world.admin(&format!("CREATE ROLE {person} LOGIN"));
+        world.program("psql", &[&url, "-c", &format!("CREATE SCHEMA AUTHORIZATION {person}")]);
+    }
+    let mut daemons = people.map(|person| {
+        let home = Home::new().with("BETHINK_STORE__URL", &of(person, &url));
+        let daemon = home.start();
+        let session = daemon.session(200_000);
+        daemon.append(&session, &[say::user(&format!("said by {person}"))]);
+        daemon
+    });
+    let histories = daemons.each_ref().map(ReadHistory::of);
+    for daemon in &mut daemons {
+        assert!(daemon.terminate().success());
+    }
+    let path = daemons[0].home.path().to_owned();
+    let [dump, dump_of_ada] =
+        ["all.dump", "ada.dump"].map(|name| path.join(name).display().to_string());
+    world.program("pg_dump", &["--format=custom", &format!("--file={dump}"), &url]);
+    world.program("pg_restore", &["--exit-on-error", &format!("--dbname={restored}"), &dump]);
+    let ada = of("ada", &url);
+    world.program(
+        "pg_dump",
+        &["--format=custom", "--schema=ada", &format!("--file={dump_of_ada}"), &ada],
+    );
+    world.program("psql", &[&of_ada_only, "-c", "CREATE SCHEMA AUTHORIZATION ada"]);
+    world.program(
+        "pg_restore",
+        &[
+            "--exit-on-error",
+            "--no-owner",
+            "--schema=ada",
+            &format!("--dbname={}", of("ada", &of_ada_only)),
+            &dump_of_ada,
+        ],
+    );
+    for (person, daemon, history) in
+        [("ada", &daemons[0], &histories[0]), ("bob", &daemons[1], &histories[1])]
+    {
+        history.check(&ReadHistory::of(&start_on(&of(person, &restored), daemon)));
+    }
+    histories[0].check(&ReadHistory::of(&start_on(&of("ada", &of_ada_only), &daemons[0])));
+    let read = |person: &str, schema: &str| {
+        let mut command = Command::new(world.server.program("psql"));
+        let query = format!("SELECT * FROM {schema}.messages");
+        command.args([&of(person, &restored), "-c", &query]);
+        run(command)
+    };
+    assert_eq!(read("ada", "ada").code, Some(0));
+    let refused = read("bob", "ada");
+    assert!(refused.err.contains("permission denied"), "{refused:?}");
 }
 
 #[test]

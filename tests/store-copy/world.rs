@@ -39,6 +39,15 @@ impl CopyServer {
         self.server.url("bethink", &database)
     }
 
+    /// Runs one of PostgreSQL's programs.
+    #[track_caller]
+    pub(crate) fn program(&self, name: &str, arguments: &[&str]) {
+        let mut command = Command::new(self.server.program(name));
+        command.args(arguments);
+        let ended = run(command);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+
     pub(crate) fn admin(&self, statement: &str) {
         self.runtime.block_on(self.server.admin(statement));
     }

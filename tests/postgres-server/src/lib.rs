@@ -3,10 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test stops where it fails")]
 
+use std::fs::Permissions;
 use std::io::Write;
-use std::os::unix::fs::chown;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -37,6 +40,8 @@ pub struct TestServer {
     _clean_up: Child,
     databases: AtomicU32,
     is_durable: bool,
+    /// The TCP port, which is part of the socket's name.
+    port: OnceLock<u16>,
 }
 
 impl TestServer {
@@ -75,11 +80,14 @@ impl TestServer {
             .spawn()
             .unwrap();
         let databases = AtomicU32::new(0);
-        let server = Self { programs, dir, as_user, _clean_up: clean_up, databases, is_durable };
+        let port = OnceLock::new();
+        let server =
+            Self { programs, dir, as_user, _clean_up: clean_up, databases, is_durable, port };
         server.run("initdb", &["-U", "bethink", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]);
         let who = server.dir.join("data/pg_hba.conf");
         let rest = std::fs::read_to_string(&who).unwrap();
         std::fs::write(&who, format!("{GUARD}{rest}")).unwrap();
+        server.configure("listen_addresses = ''");
         server.resume();
         let (user, password) = GUARDED_USER;
         server.admin(&format!("CREATE ROLE {user} SUPERUSER LOGIN PASSWORD '{password}'")).await;
@@ -131,8 +139,40 @@ impl TestServer {
             true => "",
             false => "-c fsync=off -c full_page_writes=off -c synchronous_commit=off",
         };
-        let settings = format!("-k {} -c listen_addresses= {speed}", self.dir.display());
+        let settings = format!("-k {} {speed}", self.dir.display());
         self.run("pg_ctl", &["-w", "-l", &log, "-o", &settings, "start"]);
+    }
+
+    /// Gives a folder to the server's user.
+    pub fn give(&self, dir: &Path) {
+        let own = std::fs::metadata(&self.dir).unwrap();
+        chown(dir, Some(own.uid()), Some(own.gid())).unwrap();
+    }
+
+    /// Restarts the server so that it also listens on a TCP port of this machine, with this certificate (`.pem`) and its key
+    /// (`.key`). Returns the port.
+    pub fn listen_with_tls(&self, certificate: &Path) -> u16 {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        for (kind, name) in [("pem", "server.crt"), ("key", "server.key")] {
+            let file = self.dir.join("data").join(name);
+            std::fs::copy(certificate.with_extension(kind), &file).unwrap();
+            std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+            self.give(&file);
+        }
+        self.stop();
+        self.configure("ssl = on");
+        self.configure(&format!("port = {port}"));
+        self.configure("listen_addresses = '127.0.0.1'");
+        self.resume();
+        self.port.set(port).unwrap();
+        port
+    }
+
+    /// Adds a setting, which applies when the server starts.
+    fn configure(&self, setting: &str) {
+        let file = self.dir.join("data/postgresql.conf");
+        let rest = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(file, format!("{rest}\n{setting}\n")).unwrap();
     }
 
     /// Pauses all processes of the server, as if its machine did not answer any more.
@@ -171,10 +211,14 @@ impl TestServer {
     }
 
     pub fn address(&self, database: &str) -> PgConnectOptions {
-        PgConnectOptions::new_without_pgpass()
+        let address = PgConnectOptions::new_without_pgpass()
             .socket(&self.dir)
             .username("bethink")
-            .database(database)
+            .database(database);
+        match self.port.get() {
+            Some(port) => address.port(*port),
+            None => address,
+        }
     }
 
     /// Opens a connection of its own, to look at a database behind a store's back.
@@ -199,6 +243,11 @@ impl TestServer {
         self.admin(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
         name
     }
+}
+
+/// Returns the number that a query behind a daemon's back finds.
+pub async fn count(db: &mut PgConnection, query: &'static str) -> i64 {
+    sqlx::query_scalar(query).fetch_one(db).await.unwrap()
 }
 
 /// Executes a statement behind a daemon's back.
