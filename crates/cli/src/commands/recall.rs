@@ -1,8 +1,8 @@
 //! `bethink recall`: finds memories that help with a question.
 
 use bethink_api::{
-    RecallCertainty, RecallCheckRequest, RecallProblem, RecallRequest, RecallTerm, RecalledMemory,
-    Strategy,
+    MemoryScope, RecallCertainty, RecallCheckRequest, RecallProblem, RecallRequest, RecallTerm,
+    RecalledMemory, Strategy,
 };
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
@@ -152,8 +152,11 @@ fn around(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     });
     let topic = memory.versions.iter().chain([&memory.name]).min_by_key(|name| name.len());
     let versions = topic.filter(|_| !memory.versions.is_empty()).map(|topic| {
-        let told =
-            format!("has conflicting versions; run `bethink team resolve {topic}` to see them");
+        let command = match memory.scope {
+            MemoryScope::Team => format!("bethink team resolve {topic}"),
+            MemoryScope::Private | MemoryScope::Person => "bethink memory lint".to_owned(),
+        };
+        let told = format!("has conflicting versions; run `{command}` to see them");
         StyledText::from(INDENT).put(Tone::Warn, told)
     });
     links.chain(versions).map(|line| line.fitted(width)).collect()

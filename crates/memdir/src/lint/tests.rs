@@ -45,6 +45,21 @@ fn a_sound_directory_has_no_findings() {
 }
 
 #[test]
+fn another_version_says_where_it_comes_from_and_what_to_do() {
+    let other = good("the fog as another machine knows it", "The fog ends at 900 m.");
+    let index = "- [Fog](fog.md)\n- [other](fog.conflict-1a2b3c4d.md)\n";
+    for (scope, who, help) in [
+        (Scope::Team, "two people changed it", "bethink team resolve fog`"),
+        (Scope::Private, "changed on two machines", "bethink memory rm fog.conflict-1a2b3c4d`"),
+    ] {
+        let topics = [("fog", GOOD), ("fog.conflict-1a2b3c4d", &other)];
+        let found = findings(scope, Some(index), &topics);
+        let conflict = found.iter().find(|finding| finding.rule == "conflict").unwrap();
+        assert!(conflict.what.contains(who) && conflict.help.contains(help), "{conflict:?}");
+    }
+}
+
+#[test]
 fn links_of_the_index() {
     let index = "- [Fog](FOG.md)\n- [Gone](gone.md)\n- [Ours](team/x.md)\nSee [it](away.md).\n";
     let rain = good("when it rains", "It rains.");

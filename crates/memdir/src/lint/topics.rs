@@ -28,16 +28,25 @@ pub(super) fn lint(
         if topic.body.trim().is_empty() {
             out.push(empty(name, "has only front matter"));
         }
-        out.extend(conflict::topic_of(name).map(|topic| version(name, &topic)));
+        out.extend(conflict::topic_of(name).map(|topic| version(directory.scope, name, &topic)));
         header(name, topic, out);
         wikilinks(directory.scope, known, entry, out);
     }
     twins(known, out);
 }
 
-fn version(name: &Name, topic: &Name) -> MemoryFinding {
-    let what = format!("is another version of {}: two people changed it", topic.file());
-    let help = format!("choose a version: run `bethink team resolve {topic}`");
+fn version(scope: Scope, name: &Name, topic: &Name) -> MemoryFinding {
+    let (who, help) = match scope {
+        Scope::Team => (
+            "two people changed it",
+            format!("choose a version: run `bethink team resolve {topic}`"),
+        ),
+        Scope::Private | Scope::Person => (
+            "it was changed on two machines",
+            format!("merge it into {}, and then run `bethink memory rm {name}`", topic.file()),
+        ),
+    };
+    let what = format!("is another version of {}: {who}", topic.file());
     finding(Severity::Warning, "conflict", name.file(), what, &help)
 }
 

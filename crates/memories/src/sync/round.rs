@@ -192,7 +192,7 @@ impl MemoryService {
                 StepOutcome::Moved => return Ok(false),
             }
         }
-        let says = |topic: &str| format!("in conflict: merge it into {topic}, then remove it");
+        let says = |_: &str| "in conflict: run `bethink memory lint`".to_owned();
         let here = sides.ours.get(&DirectoryFile::Index);
         let index = with_asides(index.into_iter().next(), here, &asides, says);
         let Some(step) = index.filter(|step| !applied.held.contains_key(&step.file)) else {
