@@ -1,9 +1,10 @@
 //! Measures a history in PostgreSQL: appends compared with plain inserts, several daemons compared with one client, and prompts with
 //! those on SQLite. The server has its own default settings, so that a commit is on disk.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bethink_harness::{Daemon, Home};
+use bethink_harness::wait::PATIENCE;
+use bethink_harness::{Daemon, Home, Request, until};
 use bethink_postgres_server::TestServer;
 use bethink_store::Store;
 use bethink_store_postgres::{PostgresAddress, PostgresOptions, PostgresStore};
@@ -24,6 +25,7 @@ const TURNS: usize = 60;
 /// Number of turns that are not measured.
 const WARM: usize = 15;
 const WORDS: usize = 150;
+const MEMORIES: usize = 60;
 
 pub fn rows() -> Vec<Row> {
     let runtime = Runtime::new().expect("a runtime");
@@ -65,13 +67,41 @@ pub fn rows() -> Vec<Row> {
         .detail(format!("{all:.0}/s against {one:.0}/s")),
     );
     drop(daemons);
-    let url = server.url("bethink", &database());
-    rows.extend(prompts(&url));
+    rows.push(memories(&server.url("bethink", &database())));
+    rows.extend(prompts(&server.url("bethink", &database())));
     rows
 }
 
 fn home(url: &str) -> Home {
     Home::new().with("BETHINK_STORE__URL", url)
+}
+
+/// Measures how long after a memory was written another machine has it.
+fn memories(url: &str) -> Row {
+    let [here, there] = [(); 2].map(|()| home(url).start());
+    let mut times: Vec<Duration> = (0..MEMORIES)
+        .map(|n| {
+            let path = format!("/v1/memories/private/topic-{n}?project_dir=/git/mill");
+            let text = format!("---\ndescription: number {n}\n---\n\nThe wheel has {n} spokes.\n");
+            // The directory is in use there.
+            there.client().get(&path);
+            let put = Request::new("PUT", &path).bytes("text/markdown", text.as_bytes());
+            here.client().must(&put);
+            let began = Instant::now();
+            let is_there = || (there.client().get(&path).status == 200).then_some(());
+            until(PATIENCE, is_there).expect("the memory arrives");
+            began.elapsed()
+        })
+        .collect();
+    times.sort();
+    let slowest = times[MEMORIES * 95 / 100];
+    Row::new(
+        "memory on another machine after its write, p50",
+        median(&times).as_secs_f64() * 1000.0,
+        "ms",
+        Goal::None,
+    )
+    .detail(format!("{MEMORIES} topics; p95 {}", ms(slowest)))
 }
 
 async fn in_process(server: &TestServer, database: &str) -> Rates {
