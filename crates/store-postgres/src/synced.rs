@@ -7,7 +7,7 @@ use bethink_store::{
 use sqlx::PgConnection;
 
 use crate::locks::{self, Lock};
-use crate::presence::Message;
+use crate::presence::{Message, Presence};
 use crate::sql::{Row, sql};
 use crate::store::PostgresStore;
 
@@ -129,7 +129,7 @@ impl SyncedMemoryStore for PostgresStore {
                     };
                     change.run(&mut *db).await?;
                 }
-                if let Some(presence) = presence.filter(|presence| presence.has_peers()) {
+                if let Some(presence) = presence.filter(Presence::has_peers) {
                     presence.tell([Message::Memory { directory }]).run(db).await?;
                 }
                 Ok(version)

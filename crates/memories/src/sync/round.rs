@@ -147,7 +147,7 @@ impl MemoryService {
         for file in files {
             match directory.read_file(file).await {
                 Ok(Some(content)) => {
-                    drop(sides.ours.insert(file.clone(), Arc::from(content.bytes)))
+                    drop(sides.ours.insert(file.clone(), Arc::from(content.bytes)));
                 }
                 Ok(None) => {}
                 Err(error) => {
