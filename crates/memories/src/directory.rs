@@ -21,7 +21,7 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::refused::{refused, text_of};
 use crate::stamp::recorded;
-use crate::sync::SyncState;
+use crate::sync::state::SyncState;
 use crate::watch::{DirtySignal, Watcher};
 
 /// Maximum number of files that are written at the same time.

@@ -85,7 +85,7 @@ impl MemoryService {
                 for (file, text) in suspects {
                     findings.extend(self.secrets_of(directory, &file, &text).await?);
                 }
-                findings.extend(directory.sync_findings());
+                findings.extend(directory.sync.findings());
                 (there, findings, shown.fault.clone())
             }
             Err(error) => (false, Vec::new(), shown.fault.clone().or(Some(error.detail))),

@@ -10,17 +10,16 @@ mod base;
 mod incoming;
 mod name;
 mod round;
+pub(crate) mod state;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_api::{MemoryFinding, Severity};
 use bethink_git::{Git, GitLimits};
 use bethink_memdir::Scope;
-use bethink_memdir_fs::{DirectoryFile, Dirty};
+use bethink_memdir_fs::Dirty;
 use bethink_service::{Result, ServiceError, blocking, locked};
-use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 use tokio::time::timeout;
 
 use crate::directory::MemoryDirectory;
@@ -37,25 +36,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum number of rounds if files change during a sync. The change that interrupted the last round starts the next sync.
 const MOST_ROUNDS: usize = 8;
 
-/// What a directory has to remember about its syncs.
-#[derive(Debug, Default)]
-pub(crate) struct SyncState {
-    /// The name of the directory on all machines.
-    name: OnceCell<String>,
-    /// Whether the first use of the directory need not wait for a sync any more.
-    first: OnceCell<()>,
-    /// Held during a sync. `None` before the base was read.
-    base: AsyncMutex<Option<SyncBase>>,
-    /// Why the last sync failed.
-    fault: Mutex<Option<String>>,
-    /// Files that are not synced, and why.
-    held: Mutex<BTreeMap<DirectoryFile, String>>,
-}
-
 impl MemoryService {
     /// Starts syncs of the directories in use that have this name on all machines, or of all directories in use.
     pub fn start_syncs(&self, name: Option<&str>) {
-        self.wake_directories(|directory| name.is_none_or(|name| directory.has_sync_name(name)));
+        self.wake_directories(|directory| name.is_none_or(|name| directory.sync.has_name(name)));
     }
 
     /// Starts syncs of some of the directories in use.
@@ -132,33 +116,5 @@ impl MemoryService {
         }
         let known = self.cx.store().synced_name(project.key.clone(), repository).await?;
         Ok(format!("{}/{scope}", known.as_ref().unwrap_or(&project.key)))
-    }
-}
-
-impl MemoryDirectory {
-    fn has_sync_name(&self, name: &str) -> bool {
-        self.sync.name.get().is_some_and(|own| own == name)
-    }
-
-    /// Returns what a person should know about the syncs of the directory.
-    pub(crate) fn sync_findings(&self) -> Vec<MemoryFinding> {
-        let fault = locked(&self.sync.fault).clone().map(|why| MemoryFinding {
-            severity: Severity::Warning,
-            rule: "not-synced".to_owned(),
-            file: String::new(),
-            line: None,
-            what: format!("the directory could not be synced with your other machines: {why}"),
-            help: "it is tried again after the next change; `bethink doctor` shows what is wrong"
-                .to_owned(),
-        });
-        let held = locked(&self.sync.held).clone().into_iter().map(|(file, why)| MemoryFinding {
-            severity: Severity::Warning,
-            rule: "not-synced".to_owned(),
-            file: file.path(),
-            line: None,
-            what: format!("the file is not synced with your other machines: {why}"),
-            help: "change the file, or leave it if you need it on this machine only".to_owned(),
-        });
-        fault.into_iter().chain(held).collect()
     }
 }

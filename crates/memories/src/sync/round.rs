@@ -111,7 +111,7 @@ impl MemoryService {
             base.version = Some(version);
             // Other clones of the repository on this machine.
             self.wake_directories(|other| {
-                other.has_sync_name(name) && !Arc::ptr_eq(other, directory)
+                other.sync.has_name(name) && !Arc::ptr_eq(other, directory)
             });
         }
         *locked(&directory.sync.held) = held;
