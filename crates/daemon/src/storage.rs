@@ -32,9 +32,12 @@ impl Daemon {
     async fn heal_storage(&self, mut behind: bool) {
         let store = self.cx.store();
         loop {
-            tokio::select! {
-                () = store.failed() => tokio::time::sleep(PROBE_EVERY).await,
-                () = self.cx.storage().suspected() => {}
+            let has_store_failed = tokio::select! {
+                () = store.failed() => true,
+                () = self.cx.storage().suspected() => false,
+            };
+            if has_store_failed {
+                tokio::time::sleep(PROBE_EVERY).await;
             }
             let mut is_told = false;
             while let Err(fault) = self.probe_storage().await {
@@ -59,7 +62,10 @@ impl Daemon {
             }
             self.cx.jobs().wake();
             self.hooks.drain_spool();
-            self.memories.start_syncs(None);
+            // A sync may itself have reported a file that cannot be written.
+            if has_store_failed || is_told {
+                self.memories.start_syncs(None);
+            }
             self.cx.storage().heal();
         }
     }

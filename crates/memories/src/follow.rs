@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bethink_memdir::Scope;
 use bethink_service::{Result, ServiceError, blocking};
+use tokio::time::sleep;
 
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::project::MemoryProject;
@@ -12,6 +13,9 @@ use crate::service::MemoryService;
 
 /// How long a prompt waits for a directory that does not respond, for example on a lost mount.
 const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How long after a failed sync it is tried again, unless something changes before.
+const RETRY: Duration = Duration::from_secs(5);
 
 impl MemoryService {
     /// Returns the directory's current state, as far as the watcher knows.
@@ -76,7 +80,7 @@ impl MemoryService {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));
         self.cx.spawn(async move {
-            let mut known = Arc::default();
+            let (mut known, mut is_synced) = (Arc::default(), true);
             if let Some(directory) = directory.upgrade() {
                 if let Err(error) = memories.find_damage(&directory).await {
                     tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not look for damaged memories");
@@ -87,22 +91,24 @@ impl MemoryService {
                 if let Err(error) = memories.follow_versions(&directory).await {
                     tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not update the index");
                 }
-                memories.sync(&directory).await;
+                is_synced = memories.sync(&directory).await;
                 known = directory.shown();
             }
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
                     () = woken.bell.notified() => {}
+                    () = sleep(RETRY), if !is_synced => {}
                 }
                 let Some(directory) = directory.upgrade() else { return };
                 let followed = async {
                     let shown = memories.snapshot(&directory).await?;
                     memories.follow_edits(&directory, &known, &shown).await?;
-                    memories.sync(&directory).await;
                     Ok::<_, ServiceError>(shown)
                 };
-                match followed.await {
+                let followed = followed.await;
+                is_synced = memories.sync(&directory).await;
+                match followed {
                     Ok(shown) => known = shown,
                     Err(error) => {
                         tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not check the memory directory");

@@ -4,7 +4,7 @@
 //! in common with the database (see [`base`]), so it can tell who changed a file. If both did, both versions are kept. A sync
 //! runs at the first use of a directory, after each change here, and when another daemon tells of a change there.
 //!
-//! A file that seems to contain a secret stays on its machine, even if a person allowed it there.
+//! A file that seems to contain a secret is not given to other machines, even if a person allowed it here.
 
 mod base;
 mod incoming;
@@ -12,8 +12,9 @@ mod name;
 mod round;
 pub(crate) mod state;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bethink_git::{Git, GitLimits};
@@ -25,15 +26,15 @@ use tokio::time::timeout;
 use crate::directory::MemoryDirectory;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-use crate::sync::base::SyncBase;
 use crate::sync::name::repository_name;
-use crate::sync::round::Synced;
+use crate::sync::round::{RoundEnd, Synced};
+use crate::sync::state::SyncProgress;
 
 pub use incoming::{IncomingFile, SyncObstacle};
 
 /// How long the first use of a directory waits for its first sync: enough for thousands of topics.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum number of rounds if files change during a sync. The change that interrupted the last round starts the next sync.
+/// Maximum number of rounds that are repeated because files change during a sync.
 const MOST_ROUNDS: usize = 8;
 
 impl MemoryService {
@@ -47,6 +48,7 @@ impl MemoryService {
         for project in self.inner.projects.in_use() {
             let own = [Scope::Private, Scope::Person].map(|scope| project.directory(scope));
             for directory in own.into_iter().filter(|directory| is_meant(directory)) {
+                directory.sync.asked.store(true, Ordering::Relaxed);
                 directory.woken().ring(Dirty::Files(BTreeSet::new()));
             }
         }
@@ -57,7 +59,12 @@ impl MemoryService {
         for scope in [Scope::Person, Scope::Private] {
             let directory = project.directory(scope);
             if !directory.sync.first.initialized() {
-                let syncing = directory.sync.first.get_or_init(|| self.sync(directory));
+                let sync = || async {
+                    let (memories, directory) = (self.clone(), Arc::clone(directory));
+                    // A task of its own, which goes on if the first use does not wait for it. It fails only if it panics.
+                    drop(self.cx.spawn(async move { memories.sync(&directory).await }).await);
+                };
+                let syncing = directory.sync.first.get_or_init(sync);
                 if timeout(PATIENCE, syncing).await.is_err() {
                     // It fails only if another task was faster.
                     drop(directory.sync.first.set(()));
@@ -66,32 +73,49 @@ impl MemoryService {
         }
     }
 
-    /// Syncs a directory, if several daemons may use the database. `memory lint` reports a failure.
-    pub(crate) async fn sync(&self, directory: &Arc<MemoryDirectory>) {
+    /// Syncs a directory, if several daemons may use the database. Returns `false` if it failed, which `memory lint` reports.
+    pub(crate) async fn sync(&self, directory: &Arc<MemoryDirectory>) -> bool {
         if directory.scope == Scope::Team || !self.cx.store().is_shared() {
-            return;
+            return true;
         }
-        let Some(project) = self.inner.projects.with(directory) else { return };
-        let mut base = directory.sync.base.lock().await;
-        let synced = self.sync_rounds(&project, directory, &mut base).await;
+        let Some(project) = self.inner.projects.with(directory) else { return true };
+        let mut progress = directory.sync.progress.lock().await;
+        let is_asked = directory.sync.asked.swap(false, Ordering::Relaxed);
+        let revision = directory.shown().revision;
+        if !is_asked && progress.revision == Some(revision) {
+            return true;
+        }
+        let synced = tokio::select! {
+            synced = self.sync_rounds(&project, directory, &mut progress) => synced,
+            () = self.cx.stopping().cancelled() => return true,
+        };
         if let Err(error) = &synced {
             tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not sync memory with other machines");
         }
+        let is_synced = synced.is_ok();
+        progress.revision = is_synced.then_some(revision);
         *locked(&directory.sync.fault) = synced.err().map(|error| error.detail);
+        is_synced
     }
 
     async fn sync_rounds(
         &self,
         project: &MemoryProject,
         directory: &Arc<MemoryDirectory>,
-        base: &mut Option<SyncBase>,
+        progress: &mut SyncProgress,
     ) -> Result<()> {
         let naming = || self.name_of_synced(project, directory.scope);
         let name = directory.sync.name.get_or_try_init(naming).await?;
         let synced = Synced { project, directory, name };
-        for _ in 0..MOST_ROUNDS {
-            if self.sync_round(synced, base).await? {
-                return Ok(());
+        let (mut held, mut repeated) = (BTreeMap::new(), 0);
+        while repeated < MOST_ROUNDS {
+            match self.sync_round(synced, progress, &mut held).await? {
+                RoundEnd::Done => {
+                    *locked(&directory.sync.held) = held;
+                    return Ok(());
+                }
+                RoundEnd::More => {}
+                RoundEnd::Moved => repeated += 1,
             }
         }
         Err(ServiceError::conflict("the files kept changing during the sync"))
@@ -103,18 +127,25 @@ impl MemoryService {
             return Ok(scope.to_string());
         }
         let root = project.root.clone();
-        let is_repository = blocking(move || Ok(root.join(".git").is_dir())).await?;
-        let mut repository = None;
-        if is_repository {
-            let git = Git::new(std::env::vars_os(), GitLimits::default());
-            match git.origin(&project.root).await {
-                Ok(url) => repository = url.as_deref().and_then(repository_name),
-                Err(error) => {
-                    tracing::debug!(%error, "could not find out from where a repository was cloned");
-                }
+        let (is_here, is_repository) =
+            blocking(move || Ok((root.is_dir(), root.join(".git").is_dir()))).await?;
+        let origin = match is_repository {
+            true => Git::new(std::env::vars_os(), GitLimits::default()).origin(&project.root).await,
+            false => Ok(None),
+        };
+        let repository = match origin {
+            Ok(url) => url.as_deref().and_then(repository_name),
+            Err(error) => {
+                let detail =
+                    format!("could not find out from where the project was cloned: {error}");
+                return Err(ServiceError::conflict(detail));
             }
-        }
-        let known = self.cx.store().synced_name(project.key.clone(), repository).await?;
-        Ok(format!("{}/{scope}", known.as_ref().unwrap_or(&project.key)))
+        };
+        let name = match repository.is_some() || !is_here {
+            true => self.cx.store().synced_name(project.key.clone(), repository).await?,
+            // What another machine has at the same path may be something else.
+            false => None,
+        };
+        Ok(format!("{}/{scope}", name.as_ref().unwrap_or(&project.key)))
     }
 }

@@ -30,15 +30,14 @@ impl Meter {
     /// and from the number of tokens that it measured.
     pub(crate) fn begin(&self, notes: Option<&NotesRecord>, compaction: Option<&CompactionRecord>) {
         *self.state() = match (notes, compaction) {
-            (Some(notes), _) => MeterState {
-                growth: Growth::from(notes.tokens, notes.through > Seq::ZERO),
-                through: notes.through,
-            },
-            (None, Some(compaction)) => MeterState {
+            (Some(notes), _) if notes.through > Seq::ZERO => {
+                MeterState { growth: Growth::from(notes.tokens, true), through: notes.through }
+            }
+            (_, Some(compaction)) => MeterState {
                 growth: Growth::from(compaction.tokens_before, false),
                 through: compaction.made_after,
             },
-            (None, None) => MeterState::default(),
+            (_, None) => MeterState::default(),
         };
     }
 

@@ -44,7 +44,7 @@ pub(crate) enum Lock<'a> {
     Candidates(&'a str),
     /// The bases of a project's team files are replaced.
     TeamBases(&'a str),
-    /// The files of a synced memory directory are listed or changed.
+    /// The files of a synced memory directory are changed.
     SyncedDirectory(&'a str),
 }
 

@@ -1,10 +1,11 @@
 //! The memory files that all homes have.
 
+use std::collections::HashMap;
+
 use bethink_store::{
     StoreFuture, StoreResult, SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore,
     SyncedVersion,
 };
-use sqlx::PgConnection;
 
 use crate::locks::{self, Lock};
 use crate::presence::{Message, Presence};
@@ -34,11 +35,11 @@ const FILES: &str = "
       AND file = ANY ($2)
     ORDER BY file";
 
-const HASH: &str = "
-    SELECT hash
+const HASHES: &str = "
+    SELECT file, hash
     FROM synced_files
     WHERE directory = $1
-      AND file = $2";
+      AND file = ANY ($2)";
 
 const TOUCH: &str = "
     INSERT INTO synced_directories (directory)
@@ -47,17 +48,18 @@ const TOUCH: &str = "
     SET revision = synced_directories.revision + 1
     RETURNING id, revision";
 
-const PUT_FILE: &str = "
+const PUT_FILES: &str = "
     INSERT INTO synced_files (directory, file, hash, content)
-    VALUES ($1, $2, $3, $4)
+    SELECT $1, file, hash, content
+    FROM unnest($2, $3, $4) AS changed (file, hash, content)
     ON CONFLICT (directory, file) DO UPDATE
     SET hash    = excluded.hash,
         content = excluded.content";
 
-const DELETE_FILE: &str = "
+const DELETE_FILES: &str = "
     DELETE FROM synced_files
     WHERE directory = $1
-      AND file = $2";
+      AND file = ANY ($2)";
 
 impl SyncedMemoryStore for PostgresStore {
     fn synced_name(
@@ -111,24 +113,31 @@ impl SyncedMemoryStore for PostgresStore {
         self.write(move |db| {
             Box::pin(async move {
                 locks::lock(&mut *db, [Lock::SyncedDirectory(&directory)]).await?;
-                for change in &changes {
-                    if hash_of(db, &directory, &change.file).await? != change.expected {
-                        return Ok(None);
-                    }
+                let files = changes.iter().map(|change| change.file.clone());
+                let found = sql(HASHES).bind(directory.clone()).bind_list(files);
+                let found = found.all(&mut *db, |row| Ok((row.get("file")?, row.get("hash")?)));
+                let found: HashMap<String, String> = found.await?.into_iter().collect();
+                if changes.iter().any(|change| found.get(&change.file) != change.expected.as_ref())
+                {
+                    return Ok(None);
                 }
                 let touch = sql(TOUCH).bind(directory.clone());
                 let version = touch.optional(&mut *db, version).await?;
+                let (mut removed, mut names, mut hashes, mut contents) =
+                    (Vec::new(), Vec::new(), Vec::new(), Vec::new());
                 for SyncedChange { file, new, .. } in changes {
-                    let change = match new {
-                        Some((content, hash)) => sql(PUT_FILE)
-                            .bind(directory.clone())
-                            .bind(file)
-                            .bind(hash)
-                            .bind(content),
-                        None => sql(DELETE_FILE).bind(directory.clone()).bind(file),
-                    };
-                    change.run(&mut *db).await?;
+                    match new {
+                        Some((content, hash)) => {
+                            names.push(file);
+                            hashes.push(hash);
+                            contents.push(content);
+                        }
+                        None => removed.push(file),
+                    }
                 }
+                sql(DELETE_FILES).bind(directory.clone()).bind_list(removed).run(&mut *db).await?;
+                let put = sql(PUT_FILES).bind(directory.clone()).bind_list(names);
+                put.bind_list(hashes).bind_list(contents).run(&mut *db).await?;
                 if let Some(presence) = presence.filter(Presence::has_peers) {
                     presence.tell([Message::Memory { directory }]).run(db).await?;
                 }
@@ -140,13 +149,4 @@ impl SyncedMemoryStore for PostgresStore {
 
 fn version(row: &Row) -> StoreResult<SyncedVersion> {
     Ok(SyncedVersion { id: row.get("id")?, revision: row.get("revision")? })
-}
-
-async fn hash_of(
-    db: &mut PgConnection,
-    directory: &str,
-    file: &str,
-) -> StoreResult<Option<String>> {
-    let hash = sql(HASH).bind(directory.to_owned()).bind(file.to_owned());
-    hash.optional(db, |row| row.get("hash")).await
 }

@@ -6,7 +6,7 @@ use bethink_api::MemoryAuthor;
 use bethink_extractor::Meaning;
 use bethink_extractor::embedded::KnownTopic;
 use bethink_extractor::unwanted::{By, Version, unwanted};
-use bethink_memdir::Scope;
+use bethink_memdir::{Scope, header};
 use bethink_service::{Result, at_low_priority};
 use bethink_store::{RefusedStatement, VersionRecord};
 
@@ -85,7 +85,10 @@ impl MemoryService {
             files.entry(version.file.clone()).or_default().push(version);
         }
         files.retain(|_, versions| {
-            versions.iter().any(|version| by(version.author) == By::Extraction)
+            versions.iter().any(|version| match version.author {
+                MemoryAuthor::Sync => directory.scope != Scope::Team,
+                author => by(author) == By::Extraction,
+            })
         });
         let mut all = Vec::new();
         for (file, versions) in files {
@@ -93,7 +96,13 @@ impl MemoryService {
             let mut held = Vec::new();
             for version in versions.iter().rev() {
                 let text = self.text_of_version(version).await?;
-                held.push(Version { by: by(version.author), text });
+                let by = match version.author {
+                    MemoryAuthor::Sync if directory.scope != Scope::Team => {
+                        on_another_machine(text.as_deref())
+                    }
+                    author => by(author),
+                };
+                held.push(Version { by, text });
             }
             let is_there =
                 |known: &&KnownTopic| known.scope == directory.scope && known.name.file() == file;
@@ -104,6 +113,14 @@ impl MemoryService {
             all.push(held);
         }
         Ok(all)
+    }
+}
+
+/// Returns who wrote a text of the person's own memory on another machine: what was learned says where it comes from.
+fn on_another_machine(text: Option<&str>) -> By {
+    match text.map(|text| header::read(text).header.source.is_some()) {
+        Some(true) => By::Extraction,
+        Some(false) | None => By::Person,
     }
 }
 

@@ -80,18 +80,11 @@ impl SyncBase {
 
     /// Returns the base for a sync of the files `ours` with the directory `theirs` of this name.
     pub(super) fn for_sync(&self, name: &str, ours: &FileHashes, theirs: &SyncedDirectory) -> Self {
-        let known = theirs.version.filter(|there| {
-            self.name == name && self.version.is_some_and(|base| base.id == there.id)
-        });
-        let mut base = match (known, self.version) {
-            // The database is a back-up that lacks the newest changes, so what differs here is newer.
-            (Some(there), Some(base)) if there.revision < base.revision => {
-                Self { files: hashes(theirs), ..self.clone() }
-            }
-            (Some(_), _) => self.clone(),
-            // Another directory.
-            (None, _) => Self::default(),
-        };
+        // Another directory, or a database that was restored from a back-up and lacks the newest changes.
+        let is_known = self.name == name
+            && matches!((self.version, theirs.version), (Some(base), Some(there))
+                if base.id == there.id && base.revision <= there.revision);
+        let mut base = if is_known { self.clone() } else { Self::default() };
         // The directory was removed or replaced here. Topics are deleted one by one.
         if ours.is_empty() && base.files.len() > 1 {
             base.files.clear();
@@ -159,9 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn a_database_from_a_back_up_is_older_than_the_files() {
-        let fog = DirectoryFile::parse("fog").unwrap();
-        check(version(1, 6), "mill/private", &["fog"], &[(fog, Hash::of(b"new"))].into());
+    fn a_database_from_a_back_up_removes_nothing() {
+        check(version(1, 6), "mill/private", &["fog"], &FileHashes::new());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Writes files that were changed elsewhere, if they still have the text that was read here.
+//! Writes files for a sync, if they still have the text that was read.
 
 use bethink_api::MemoryAuthor;
 use bethink_memdir::{Expected, Scope};
@@ -9,7 +9,7 @@ use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// A file as it is elsewhere.
+/// A file as a sync wants it to be.
 #[derive(Clone, Copy, Debug)]
 pub struct IncomingFile<'a> {
     pub scope: Scope,

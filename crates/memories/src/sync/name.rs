@@ -16,8 +16,11 @@ pub(super) fn repository_name(url: &str) -> Option<String> {
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
     let name = format!("{host}/{path}");
-    let is_plain = !name.contains(|c: char| c.is_control()) && name.len() <= MOST_NAME;
-    (!host.is_empty() && !path.is_empty() && is_plain).then_some(name)
+    // Elsewhere, a host without a domain, or this machine's own address, may be another one. What has one of the other characters
+    // is not only a name.
+    let is_global = host.contains('.') && !host.starts_with("127.");
+    let is_plain = !name.contains(|c: char| c.is_control() || "@:?#".contains(c));
+    (is_global && !path.is_empty() && is_plain && name.len() <= MOST_NAME).then_some(name)
 }
 
 #[cfg(test)]
@@ -48,9 +51,14 @@ mod tests {
             "https:///mill",
             "ext::sh -c evil",
             "git@github.com:a\nb",
+            "ann:secret@github.com:ann/mill",
+            "https://github.com/ann/mill?token=secret",
+            "git@gitea:ann/mill",
+            "ssh://localhost/ann/mill",
+            "http://127.0.0.1:3000/ann/mill",
         ] {
             assert_eq!(repository_name(url), None, "{url}");
         }
-        assert_eq!(repository_name(&format!("h:{}", "x".repeat(MOST_NAME))), None);
+        assert_eq!(repository_name(&format!("h.org:{}", "x".repeat(MOST_NAME))), None);
     }
 }

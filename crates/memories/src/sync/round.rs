@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use bethink_config::Home;
 use bethink_memdir::Hash;
-use bethink_memdir::merge::{FileChange, PlanStep, Side, plan, with_asides};
+use bethink_memdir::merge::{Content, FileChange, PlanStep, Side, plan, with_asides};
+use bethink_memdir::name::fold;
 use bethink_memdir_fs::DirectoryFile;
 use bethink_secrets::{ScannedText, scan};
-use bethink_service::{Result, ServiceError, locked};
+use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::SyncedChange;
 use bytes::Bytes;
 
@@ -21,12 +22,16 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 use crate::sync::base::{FileHashes, SyncBase, hashes};
 use crate::sync::incoming::{IncomingFile, SyncObstacle};
+use crate::sync::state::SyncProgress;
 
 /// For the history of a file that was changed on another machine.
 const NOTE: &str = "from another machine";
 
-/// How long it takes to remove a directory with many files.
+/// How long to wait while files disappear.
 const REMOVAL_TIME: Duration = Duration::from_millis(500);
+
+/// Maximum number of files of a round, so that each of its statements takes seconds at most even over a slow line.
+const MOST_FILES: usize = 100;
 
 /// A directory that is synced.
 #[derive(Clone, Copy)]
@@ -45,12 +50,23 @@ struct Sides {
     theirs: Side,
 }
 
-/// What a round has done here, and what it has to do in the database.
-struct Applied {
-    /// What both sides have in common after the round.
+/// What a round does.
+struct Applied<'a> {
+    /// What both sides have in common, so far.
     base: SyncBase,
+    /// Changes to make in the database, and what both sides have in common after them.
     changes: Vec<SyncedChange>,
-    held: BTreeMap<DirectoryFile, String>,
+    agreed_after: Vec<(DirectoryFile, Content)>,
+    held: &'a mut BTreeMap<DirectoryFile, String>,
+}
+
+/// How a round ended.
+pub(super) enum RoundEnd {
+    Done,
+    /// There are more files that differ.
+    More,
+    /// A file has changed meanwhile on one of the sides.
+    Moved,
 }
 
 enum StepOutcome {
@@ -62,67 +78,99 @@ enum StepOutcome {
 }
 
 impl MemoryService {
-    /// Returns `false` if a file has changed meanwhile on either side.
+    /// Syncs up to [`MOST_FILES`] files, except those that are `held`. What both sides then have in common is stored even if the
+    /// round fails.
     pub(super) async fn sync_round(
         &self,
         synced: Synced<'_>,
-        stored: &mut Option<SyncBase>,
-    ) -> Result<bool> {
-        let Synced { directory, name, .. } = synced;
-        let path = self.base_path(directory);
-        let last = match stored.take() {
+        progress: &mut SyncProgress,
+        held: &mut BTreeMap<DirectoryFile, String>,
+    ) -> Result<RoundEnd> {
+        let path = self.base_path(synced.directory);
+        let last = match progress.base.take() {
             Some(base) => base,
             None => SyncBase::read(path.clone()).await?,
         };
-        let last = stored.insert(last);
-        let mut shown = self.snapshot(directory).await?;
-        if last.files.keys().any(|file| !shown.has(file)) {
-            // Removing a whole directory takes a moment, in which some of its files still exist.
-            tokio::time::sleep(REMOVAL_TIME).await;
-            shown = self.snapshot_anew(directory).await?;
+        let mut applied =
+            Applied { base: last.clone(), changes: Vec::new(), agreed_after: Vec::new(), held };
+        let ended = self.compare_and_apply(synced, &mut applied).await;
+        if applied.base != last {
+            applied.base.write(path).await?;
         }
-        if let Some(fault) = &shown.fault {
-            // A directory that cannot be read must not be mistaken for an empty one.
-            return Err(ServiceError::conflict(fault.clone()));
-        }
+        progress.base = Some(applied.base);
+        ended
+    }
+
+    async fn compare_and_apply(
+        &self,
+        synced: Synced<'_>,
+        applied: &mut Applied<'_>,
+    ) -> Result<RoundEnd> {
+        let Synced { directory, name, .. } = synced;
+        let shown = self.snapshot_to_sync(directory, &applied.base).await?;
         let there = self.cx.store().synced_directory(name.to_owned()).await?;
-        let (ours, theirs, held) = (hashes_of(&shown), hashes(&there), unreadable(&shown));
-        let mut base = last.for_sync(name, &ours, &there);
-        let all = ours.keys().chain(theirs.keys()).chain(base.files.keys());
-        let all: BTreeSet<DirectoryFile> =
-            all.filter(|file| !held.contains_key(file)).cloned().collect();
-        let (equal, mut differing): (BTreeSet<_>, BTreeSet<_>) =
-            all.into_iter().partition(|file| ours.get(file) == theirs.get(file));
+        let (ours, theirs) = (hashes_of(&shown), hashes(&there));
+        applied.base = applied.base.for_sync(name, &ours, &there);
+        applied.held.extend(unreadable(&shown));
+        applied.held.extend(twins(ours.keys().chain(theirs.keys())));
+        let all = ours.keys().chain(theirs.keys()).chain(applied.base.files.keys());
+        let (equal, differing): (BTreeSet<_>, BTreeSet<_>) =
+            all.cloned().partition(|file| ours.get(file) == theirs.get(file));
         for file in equal {
-            set(&mut base.files, &file, ours.get(&file).copied());
+            set(&mut applied.base.files, &file, ours.get(&file).copied());
         }
-        let mut applied = Applied { base, changes: Vec::new(), held };
-        if !differing.is_empty() {
-            differing.insert(DirectoryFile::Index);
-            let sides = self.sides(synced, &differing, &mut applied).await?;
-            if !self.apply(synced, &sides, &mut applied).await? {
-                return Ok(false);
-            }
+        if let Some(index) = &shown.index {
+            applied.base.note_index(&index.text, index.hash);
         }
-        let Applied { mut base, changes, held } = applied;
+        let mut differing =
+            differing.into_iter().filter(|file| !applied.held.contains_key(file)).peekable();
+        if differing.peek().is_none() {
+            return Ok(RoundEnd::Done);
+        }
+        let mut files: BTreeSet<DirectoryFile> = differing.by_ref().take(MOST_FILES).collect();
+        let has_more = differing.peek().is_some();
+        files.insert(DirectoryFile::Index);
+        let Some(sides) = self.sides(synced, &files, &ours, applied).await? else {
+            return Ok(RoundEnd::Moved);
+        };
+        if !self.apply(synced, &sides, applied).await? {
+            return Ok(RoundEnd::Moved);
+        }
+        let changes = std::mem::take(&mut applied.changes);
         if !changes.is_empty() {
             let changed = self.cx.store().change_synced_files(name.to_owned(), changes).await?;
-            let Some(version) = changed else { return Ok(false) };
-            base.version = Some(version);
+            let Some(version) = changed else { return Ok(RoundEnd::Moved) };
+            applied.base.version = Some(version);
+            for (file, content) in std::mem::take(&mut applied.agreed_after) {
+                applied.agree(&file, content.as_ref());
+            }
             // Other clones of the repository on this machine.
             self.wake_directories(|other| {
                 other.sync.has_name(name) && !Arc::ptr_eq(other, directory)
             });
         }
-        *locked(&directory.sync.held) = held;
-        if let Some(index) = shown.index.as_ref() {
-            base.note_index(&index.text, index.hash);
+        Ok(if has_more { RoundEnd::More } else { RoundEnd::Done })
+    }
+
+    /// Returns the directory's current state. A directory that cannot be read must not be mistaken for an empty one.
+    async fn snapshot_to_sync(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        base: &SyncBase,
+    ) -> Result<Arc<DirectorySnapshot>> {
+        let missing =
+            |shown: &DirectorySnapshot| base.files.keys().filter(|file| !shown.has(file)).count();
+        let (mut shown, mut known) = (self.snapshot(directory).await?, 0);
+        // Removing a whole directory takes a moment, in which some of its files still exist, or it cannot be read.
+        while missing(&shown) > known || (shown.fault.is_some() && known == 0) {
+            known = missing(&shown).max(1);
+            tokio::time::sleep(REMOVAL_TIME).await;
+            shown = self.snapshot_anew(directory).await?;
         }
-        if base != *last {
-            base.write(path).await?;
-            *last = base;
+        match &shown.fault {
+            Some(fault) => Err(ServiceError::conflict(fault.clone())),
+            None => Ok(shown),
         }
-        Ok(true)
     }
 
     fn base_path(&self, directory: &MemoryDirectory) -> PathBuf {
@@ -130,13 +178,14 @@ impl MemoryService {
         Home::new(&self.cx.settings().home).memory_sync().join(file)
     }
 
-    /// Reads the contents of these files on all sides.
+    /// Reads the contents of these files on all sides. Returns `None` if one of ours is gone.
     async fn sides(
         &self,
         Synced { directory, name, .. }: Synced<'_>,
         files: &BTreeSet<DirectoryFile>,
-        applied: &mut Applied,
-    ) -> Result<Sides> {
+        ours: &FileHashes,
+        applied: &mut Applied<'_>,
+    ) -> Result<Option<Sides>> {
         let mut sides = Sides::default();
         let paths = files.iter().map(DirectoryFile::path).collect();
         for found in self.cx.store().synced_files(name.to_owned(), paths).await? {
@@ -149,6 +198,7 @@ impl MemoryService {
                 Ok(Some(content)) => {
                     drop(sides.ours.insert(file.clone(), Arc::from(content.bytes)));
                 }
+                Ok(None) if ours.contains_key(file) => return Ok(None),
                 Ok(None) => {}
                 Err(error) => {
                     sides.theirs.remove(file);
@@ -169,7 +219,7 @@ impl MemoryService {
             };
             sides.base.extend(base.map(|base| (file.clone(), base)));
         }
-        Ok(sides)
+        Ok(Some(sides))
     }
 
     /// Returns `false` if a file has changed since it was read.
@@ -177,7 +227,7 @@ impl MemoryService {
         &self,
         synced: Synced<'_>,
         sides: &Sides,
-        applied: &mut Applied,
+        applied: &mut Applied<'_>,
     ) -> Result<bool> {
         let steps = plan(&sides.base, &sides.ours, &sides.theirs);
         // The index is last, because it lists the topics.
@@ -207,7 +257,7 @@ impl MemoryService {
         synced: Synced<'_>,
         sides: &Sides,
         step: PlanStep,
-        applied: &mut Applied,
+        applied: &mut Applied<'_>,
     ) -> Result<StepOutcome> {
         let file = step.file.clone();
         match self.apply_step(synced, sides, step, applied).await {
@@ -215,6 +265,10 @@ impl MemoryService {
             Err(SyncObstacle::Moved) => Ok(StepOutcome::Moved),
             Err(SyncObstacle::Refused(why)) => {
                 applied.held.insert(file, why);
+                Ok(StepOutcome::Held)
+            }
+            Err(SyncObstacle::Failed(error)) if error.kind == ErrorKind::ReadOnly => {
+                applied.held.insert(file, error.detail);
                 Ok(StepOutcome::Held)
             }
             Err(SyncObstacle::Failed(error)) => Err(error),
@@ -226,7 +280,7 @@ impl MemoryService {
         synced: Synced<'_>,
         sides: &Sides,
         PlanStep { file, what }: PlanStep,
-        applied: &mut Applied,
+        applied: &mut Applied<'_>,
     ) -> std::result::Result<(), SyncObstacle> {
         let leaves = match &what {
             FileChange::In(_) => None,
@@ -234,25 +288,32 @@ impl MemoryService {
             FileChange::Merged(merged) => Some(merged),
             FileChange::Apart { ours, .. } => Some(ours),
         };
-        if let Some(why) = leaves.and_then(|content| obstacle(content)) {
+        if let Some(why) = leaves.and_then(|content| obstacle(&file, content)) {
             return Err(SyncObstacle::Refused(why));
         }
+        let directory = synced.directory;
         match what {
             FileChange::In(content) => {
                 self.put_here(synced, sides, &file, content.as_ref()).await?;
                 applied.agree(&file, content.as_ref());
             }
-            FileChange::Out(content) => applied.put_there(sides, &file, content.as_ref()),
+            FileChange::Out(content) => applied.plan_change(sides, &file, content.as_ref()),
             FileChange::Merged(merged) => {
                 self.put_here(synced, sides, &file, Some(&merged)).await?;
-                applied.put_there(sides, &file, Some(&merged));
+                applied.plan_change(sides, &file, Some(&merged));
             }
             FileChange::Apart { theirs, ours, aside } => {
-                // Our version is saved under its new name before theirs replaces it.
+                // Our version is saved under its new name before theirs replaces it. It may be there from an earlier sync.
+                let known = directory.read_file(&aside).await.map_err(SyncObstacle::Failed)?;
+                if known.is_some_and(|known| *known.bytes != *ours) {
+                    let why =
+                        format!("its other version would replace {aside}, which has another text");
+                    return Err(SyncObstacle::Refused(why));
+                }
                 self.put_here(synced, sides, &aside, Some(&ours)).await?;
                 self.put_here(synced, sides, &file, Some(&theirs)).await?;
-                applied.put_there(sides, &aside, Some(&ours));
                 applied.agree(&file, Some(&theirs));
+                applied.plan_change(sides, &aside, Some(&ours));
             }
         }
         Ok(())
@@ -276,7 +337,7 @@ impl MemoryService {
     }
 }
 
-impl Applied {
+impl Applied<'_> {
     /// Notes that both sides have this content.
     fn agree(&mut self, file: &DirectoryFile, content: Option<&Arc<[u8]>>) {
         let hash = content.map(|content| Hash::of(content));
@@ -286,18 +347,19 @@ impl Applied {
         }
     }
 
-    fn put_there(&mut self, sides: &Sides, file: &DirectoryFile, content: Option<&Arc<[u8]>>) {
-        self.agree(file, content);
+    /// Plans to give the database this content.
+    fn plan_change(&mut self, sides: &Sides, file: &DirectoryFile, content: Option<&Arc<[u8]>>) {
         let theirs = sides.theirs.get(file);
-        if theirs != content {
-            self.changes.push(SyncedChange {
-                file: file.path(),
-                expected: theirs.map(|theirs| Hash::of(theirs).to_string()),
-                new: content.map(|content| {
-                    (Bytes::copy_from_slice(content), Hash::of(content).to_string())
-                }),
-            });
+        if theirs == content {
+            return self.agree(file, content);
         }
+        self.agreed_after.push((file.clone(), content.cloned()));
+        self.changes.push(SyncedChange {
+            file: file.path(),
+            expected: theirs.map(|theirs| Hash::of(theirs).to_string()),
+            new: content
+                .map(|content| (Bytes::copy_from_slice(content), Hash::of(content).to_string())),
+        });
     }
 }
 
@@ -324,13 +386,25 @@ fn unreadable(shown: &DirectorySnapshot) -> BTreeMap<DirectoryFile, String> {
     strange.collect()
 }
 
-/// Returns why a content must not leave this machine.
-fn obstacle(content: &[u8]) -> Option<String> {
+/// Returns files whose names some file systems cannot tell apart, and why they are not synced.
+fn twins<'a>(files: impl Iterator<Item = &'a DirectoryFile>) -> BTreeMap<DirectoryFile, String> {
+    let mut known: BTreeMap<String, BTreeSet<&DirectoryFile>> = BTreeMap::new();
+    for file in files {
+        known.entry(fold(&file.path())).or_default().insert(file);
+    }
+    let alike = known.into_values().filter(|files| files.len() > 1).flatten();
+    alike
+        .map(|file| (file.clone(), "on some systems, its name is that of another file".to_owned()))
+        .collect()
+}
+
+/// Returns why a content must not be copied to other machines.
+fn obstacle(file: &DirectoryFile, content: &[u8]) -> Option<String> {
     if content.len() as u64 > MAX_MEMORY_BYTES {
         return Some(format!("it has more than {MAX_MEMORY_BYTES} bytes"));
     }
     let Ok(text) = std::str::from_utf8(content) else { return Some("it is not UTF-8".to_owned()) };
-    let findings = scan(&ScannedText { name: "", text });
+    let findings = scan(&ScannedText { name: &file.path(), text });
     (!findings.is_empty())
         .then(|| format!("it contains what looks like a secret: {}", listed(&findings)))
 }

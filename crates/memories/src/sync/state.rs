@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use bethink_api::{MemoryFinding, Severity};
 use bethink_memdir_fs::DirectoryFile;
@@ -16,12 +17,22 @@ pub(crate) struct SyncState {
     pub(super) name: OnceCell<String>,
     /// Whether the first use of the directory need not wait for a sync any more.
     pub(super) first: OnceCell<()>,
-    /// Held during a sync. `None` before the base was read.
-    pub(super) base: AsyncMutex<Option<SyncBase>>,
+    /// Held during a sync.
+    pub(super) progress: AsyncMutex<SyncProgress>,
+    /// Whether something other than the directory may have changed since the last sync.
+    pub(super) asked: AtomicBool,
     /// Why the last sync failed.
     pub(super) fault: Mutex<Option<String>>,
     /// Files that are not synced, and why.
     pub(super) held: Mutex<BTreeMap<DirectoryFile, String>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct SyncProgress {
+    /// `None` before the base was read.
+    pub(super) base: Option<SyncBase>,
+    /// The revision of the snapshot before the last sync, if that succeeded.
+    pub(super) revision: Option<u64>,
 }
 
 impl SyncState {
@@ -37,7 +48,7 @@ impl SyncState {
             file: String::new(),
             line: None,
             what: format!("the directory could not be synced with your other machines: {why}"),
-            help: "it is tried again after the next change; `bethink doctor` shows what is wrong"
+            help: "it is tried again every few seconds; `bethink doctor` may show what is wrong"
                 .to_owned(),
         });
         let held = locked(&self.held).clone().into_iter().map(|(file, why)| MemoryFinding {
