@@ -302,3 +302,22 @@ fn notes_follow_their_session() {
     };
     assert_eq!((file(&ant), file(&bee)), (by_bee.clone(), by_bee));
 }
+
+#[test]
+fn a_large_memory_is_synced_in_several_rounds() {
+    const TOPICS: usize = 250;
+    let world = World::shared();
+    let database = world.database();
+    let ant = Machine::new(world.home(&database));
+    let at_ant = ant.clone_of(URL, "mill");
+    ant.put(&at_ant, "private", "topic-0", &topic("number 0"));
+    let dir = ant.dir(&at_ant, "private");
+    for n in 1..TOPICS {
+        fs::write(dir.join(format!("topic-{n}.md")), topic(&format!("number {n}"))).unwrap();
+    }
+    let bee = Machine::new(world.home(&database));
+    let at_bee = bee.clone_of(URL, "mill");
+    let all = || (bee.names(&at_bee, "private").len() == TOPICS).then_some(());
+    until(PATIENCE, all).expect("all topics arrive");
+    bee.has(&at_bee, "private", "topic-249", Some(&topic("number 249")));
+}

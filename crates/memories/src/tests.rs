@@ -8,6 +8,7 @@ mod person;
 mod pinned;
 mod questions;
 mod recording;
+mod replaced;
 
 use bethink_config::Settings;
 use bethink_memdir::Scope;

@@ -19,7 +19,8 @@ impl MemoryDirectory {
         if held.root.as_ref().is_some_and(|root| root.is_current()) {
             return Ok(());
         }
-        *held = OpenDirectory::default();
+        // What was seen stays: the next look finds which files are gone.
+        held.root = None;
         let root = if make {
             MemoryRoot::create(&self.dir, self.scope, self.follow).map(Some)
         } else {
@@ -41,6 +42,7 @@ impl MemoryDirectory {
             return self.shown();
         }
         let Some(root) = held.root.clone() else {
+            held.seen.clear();
             let shown = self.shown();
             if !shown.topics.is_empty() || shown.index.is_some() || shown.fault.is_some() {
                 let revision = shown.revision;
