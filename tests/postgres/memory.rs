@@ -112,6 +112,10 @@ fn memory_follows_the_person_to_another_machine() {
     bee.has(&at_ant, "private", "wheel", Some(&topic("the wheel turns right")));
     fs::write(ant.dir(&at_ant, "private").join("dam.md"), topic("the dam leaks")).unwrap();
     bee.has(&at_bee, "private", "dam", Some(&topic("the dam leaks")));
+    let dir = ant.dir(&at_ant, "private");
+    fs::rename(dir.join("dam.md"), dir.join("Dam.md")).unwrap();
+    bee.has(&at_bee, "private", "Dam", Some(&topic("the dam leaks")));
+    bee.has(&at_bee, "private", "dam", None);
     assert_eq!(bee.daemon.client().delete(&bee.at(&at_bee, "person", "language")).status, 200);
     ant.has(&at_ant, "person", "language", None);
     let is_removed = || (!ant.index(&at_ant, "person").contains("language.md")).then_some(());
@@ -120,7 +124,7 @@ fn memory_follows_the_person_to_another_machine() {
     let history = bee
         .daemon
         .client()
-        .get(&format!("/v1/memories/private/dam/history?project_dir={}", at_bee.display()));
+        .get(&format!("/v1/memories/private/Dam/history?project_dir={}", at_bee.display()));
     let newest = &history.ok()["versions"][0];
     assert_eq!(
         (&newest["author"], &newest["note"]),

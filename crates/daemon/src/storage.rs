@@ -32,12 +32,9 @@ impl Daemon {
     async fn heal_storage(&self, mut behind: bool) {
         let store = self.cx.store();
         loop {
-            let has_store_failed = tokio::select! {
-                () = store.failed() => true,
-                () = self.cx.storage().suspected() => false,
-            };
-            if has_store_failed {
-                tokio::time::sleep(PROBE_EVERY).await;
+            tokio::select! {
+                () = store.failed() => tokio::time::sleep(PROBE_EVERY).await,
+                () = self.cx.storage().suspected() => {}
             }
             let mut is_told = false;
             while let Err(fault) = self.probe_storage().await {
@@ -59,13 +56,11 @@ impl Daemon {
             }
             if is_told {
                 tracing::info!("writing works again");
+                // Not after each report: a sync may itself have made it.
+                self.memories.start_syncs(None);
             }
             self.cx.jobs().wake();
             self.hooks.drain_spool();
-            // A sync may itself have reported a file that cannot be written.
-            if has_store_failed || is_told {
-                self.memories.start_syncs(None);
-            }
             self.cx.storage().heal();
         }
     }

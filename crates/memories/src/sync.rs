@@ -115,7 +115,10 @@ impl MemoryService {
                     return Ok(());
                 }
                 RoundEnd::More => {}
-                RoundEnd::Moved => repeated += 1,
+                RoundEnd::Moved => {
+                    directory.doubt();
+                    repeated += 1;
+                }
             }
         }
         Err(ServiceError::conflict("the files kept changing during the sync"))

@@ -112,7 +112,7 @@ impl MemoryService {
         let (ours, theirs) = (hashes_of(&shown), hashes(&there));
         applied.base = applied.base.for_sync(name, &ours, &there);
         applied.held.extend(unreadable(&shown));
-        applied.held.extend(twins(ours.keys().chain(theirs.keys())));
+        applied.held.extend(twins(&ours, &theirs, &applied.base.files));
         let all = ours.keys().chain(theirs.keys()).chain(applied.base.files.keys());
         let (equal, differing): (BTreeSet<_>, BTreeSet<_>) =
             all.cloned().partition(|file| ours.get(file) == theirs.get(file));
@@ -129,6 +129,7 @@ impl MemoryService {
         }
         let mut files: BTreeSet<DirectoryFile> = differing.by_ref().take(MOST_FILES).collect();
         let has_more = differing.peek().is_some();
+        let before = (applied.base.files.clone(), applied.held.len());
         files.insert(DirectoryFile::Index);
         let Some(sides) = self.sides(synced, &files, &ours, applied).await? else {
             return Ok(RoundEnd::Moved);
@@ -149,7 +150,14 @@ impl MemoryService {
                 other.sync.has_name(name) && !Arc::ptr_eq(other, directory)
             });
         }
-        Ok(if has_more { RoundEnd::More } else { RoundEnd::Done })
+        match has_more {
+            false => Ok(RoundEnd::Done),
+            true if before == (applied.base.files.clone(), applied.held.len()) => {
+                // The snapshot is out of date.
+                Ok(RoundEnd::Moved)
+            }
+            true => Ok(RoundEnd::More),
+        }
     }
 
     /// Returns the directory's current state. A directory that cannot be read must not be mistaken for an empty one.
@@ -200,6 +208,9 @@ impl MemoryService {
                 }
                 Ok(None) if ours.contains_key(file) => return Ok(None),
                 Ok(None) => {}
+                Err(error) if error.kind.is_of_the_disk() && error.kind != ErrorKind::ReadOnly => {
+                    return Err(error);
+                }
                 Err(error) => {
                     sides.theirs.remove(file);
                     applied.held.insert(file.clone(), error.detail);
@@ -231,25 +242,30 @@ impl MemoryService {
     ) -> Result<bool> {
         let steps = plan(&sides.base, &sides.ours, &sides.theirs);
         // The index is last, because it lists the topics.
-        let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
+        let (index, mut topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
-        let mut asides = Vec::new();
+        // Removals are first, because a file's new name may differ from the old one only in upper and lower case.
+        topics.sort_by_key(|step| step.what != FileChange::In(None));
+        let (mut asides, mut has_moved) = (Vec::new(), false);
         for step in topics {
             let (file, aside) = (step.file.clone(), step.aside().cloned());
             match self.try_step(synced, sides, step, applied).await? {
                 StepOutcome::Done => asides.extend(aside.map(|aside| (file, aside))),
                 StepOutcome::Held => {}
-                StepOutcome::Moved => return Ok(false),
+                StepOutcome::Moved => {
+                    has_moved = true;
+                    break;
+                }
             }
         }
         let says = |_: &str| "in conflict: run `bethink memory lint`".to_owned();
         let here = sides.ours.get(&DirectoryFile::Index);
         let index = with_asides(index.into_iter().next(), here, &asides, says);
         let Some(step) = index.filter(|step| !applied.held.contains_key(&step.file)) else {
-            return Ok(true);
+            return Ok(!has_moved);
         };
         let tried = self.try_step(synced, sides, step, applied).await?;
-        Ok(!matches!(tried, StepOutcome::Moved))
+        Ok(!has_moved && !matches!(tried, StepOutcome::Moved))
     }
 
     async fn try_step(
@@ -387,10 +403,19 @@ fn unreadable(shown: &DirectorySnapshot) -> BTreeMap<DirectoryFile, String> {
 }
 
 /// Returns files whose names some file systems cannot tell apart, and why they are not synced.
-fn twins<'a>(files: impl Iterator<Item = &'a DirectoryFile>) -> BTreeMap<DirectoryFile, String> {
+fn twins(
+    ours: &FileHashes,
+    theirs: &FileHashes,
+    base: &FileHashes,
+) -> BTreeMap<DirectoryFile, String> {
     let mut known: BTreeMap<String, BTreeSet<&DirectoryFile>> = BTreeMap::new();
-    for file in files {
-        known.entry(fold(&file.path())).or_default().insert(file);
+    for (side, other) in [(ours, theirs), (theirs, ours)] {
+        for (file, hash) in side {
+            // Otherwise, the other side has removed it, perhaps to give it another name.
+            if other.contains_key(file) || base.get(file) != Some(hash) {
+                known.entry(fold(&file.path())).or_default().insert(file);
+            }
+        }
     }
     let alike = known.into_values().filter(|files| files.len() > 1).flatten();
     alike
