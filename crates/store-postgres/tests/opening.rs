@@ -37,17 +37,20 @@ async fn a_newer_schema_is_left_as_it_is() {
     let server = server::server().await;
     let database = server.new_database().await;
     let mut db = server.connect(&database).await;
+    let count = "SELECT count(*) FROM _sqlx_migrations";
+    let migrations: i64 = sqlx::query_scalar(count).fetch_one(&mut db).await.unwrap();
     let newer = "
         INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
         VALUES (9999, 'later', TRUE, 'x', 1)";
     db.execute(newer).await.unwrap();
     let before = catalog(&mut db).await;
     let refused = PostgresStore::open(&server.options(&database)).await.unwrap_err();
-    assert!(matches!(refused, PostgresOpenError::Newer { found: 9999, known: 6 }), "{refused:?}");
+    let is_newer =
+        matches!(refused, PostgresOpenError::Newer { found: 9999, known } if known == migrations);
+    assert!(is_newer, "{refused:?}");
     assert_eq!(catalog(&mut db).await, before);
-    let migrations = "SELECT count(*) FROM _sqlx_migrations";
-    let migrations: i64 = sqlx::query_scalar(migrations).fetch_one(&mut db).await.unwrap();
-    assert_eq!(migrations, 7);
+    let after: i64 = sqlx::query_scalar(count).fetch_one(&mut db).await.unwrap();
+    assert_eq!(after, migrations + 1);
 }
 
 #[tokio::test]
