@@ -1,11 +1,11 @@
 //! The id by which a PostgreSQL database knows this home.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use bethink_config::Home;
+use bethink_service::private_file;
 use uuid::Uuid;
 
 /// Reads the id, or creates it when it is first needed. It is never replaced, because the home's rows in the database have it.
@@ -16,21 +16,14 @@ pub(crate) fn home_id(home: &Path) -> io::Result<Uuid> {
             let why = format!("{} does not contain a UUID", path.display());
             io::Error::new(ErrorKind::InvalidData, why)
         }),
-        Err(error) if error.kind() == ErrorKind::NotFound => create(home, &path),
+        Err(error) if error.kind() == ErrorKind::NotFound => create(&path),
         Err(error) => Err(error),
     }
 }
 
-/// Writes the id into another file first, so that no crash leaves an incomplete one.
-fn create(home: &Path, path: &Path) -> io::Result<Uuid> {
+fn create(path: &Path) -> io::Result<Uuid> {
     let id = Uuid::new_v4();
-    let draft = path.with_extension("new");
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    writeln!(file, "{id}")?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    File::open(home)?.sync_all()?;
+    private_file::replace(path, format!("{id}\n").as_bytes())?;
     Ok(id)
 }
 

@@ -44,7 +44,8 @@ impl PlanStep {
     }
 }
 
-/// Plans a step for each file that must change on at least one side.
+/// Plans a step for each file that must change on at least one side. Removals here are first, because a file's new name may differ from
+/// the old one only in upper and lower case.
 pub fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
     let files: BTreeSet<&DirectoryFile> =
         base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
@@ -52,7 +53,9 @@ pub fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
         let what = decide(file, base.get(file), ours.get(file), theirs.get(file))?;
         Some(PlanStep { file: file.clone(), what })
     });
-    steps.collect()
+    let mut steps: Vec<PlanStep> = steps.collect();
+    steps.sort_by_key(|step| step.what != FileChange::In(None));
+    steps
 }
 
 fn decide(
@@ -178,6 +181,12 @@ mod tests {
         check(&[("a", "1")], &[("a", "2")], &[("a", "1")], "a.md out 2");
         check(&[("a", "1")], &[("a", "1")], &[], "a.md in -");
         check(&[("a", "1")], &[], &[("a", "1")], "a.md out -");
+    }
+
+    #[test]
+    fn an_old_name_is_removed_before_the_new_one_is_written() {
+        let (old, new) = ([("dam", "1")], [("Dam", "1")]);
+        check(&old, &old, &new, "dam.md in -, Dam.md in 1");
     }
 
     #[test]

@@ -95,14 +95,6 @@ impl DirectorySnapshot {
         self.index.as_ref().map_or_else(String::new, |file| file.shown.clone())
     }
 
-    pub(crate) fn has(&self, file: &DirectoryFile) -> bool {
-        match file {
-            DirectoryFile::Index => self.index.is_some(),
-            DirectoryFile::Rejections => !self.rejections.is_empty(),
-            DirectoryFile::Topic(name) => self.topics.contains_key(name),
-        }
-    }
-
     /// Returns the topics that are never added to prompts.
     pub(crate) fn suppressed(&self) -> impl Iterator<Item = &Name> {
         let topics = self.topics.values();

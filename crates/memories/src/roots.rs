@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use bethink_config::Home;
-use bethink_service::{Result, ServiceError, blocking};
+use bethink_service::{Result, ServiceError, blocking, private_file};
 
 use crate::place::key_of;
 use crate::project::MemoryProject;
@@ -46,10 +46,7 @@ fn note(dir: &Path, root: &Path) -> io::Result<()> {
         return Ok(());
     }
     fs::create_dir_all(dir)?;
-    // Renamed, so that a note is never cut off.
-    let new = dir.join(format!("{FILE}.new"));
-    fs::write(&new, root.as_os_str().as_encoded_bytes())?;
-    fs::rename(new, file)
+    private_file::replace(&file, root.as_os_str().as_encoded_bytes())
 }
 
 /// Reads the directories of all projects. A file whose content does not belong to its key is skipped.

@@ -56,20 +56,22 @@ impl MemoryService {
 
     /// Syncs a project's directories before their first use. If that takes long, the first use does not wait.
     pub(crate) async fn sync_once(&self, project: &MemoryProject) {
-        for scope in [Scope::Person, Scope::Private] {
-            let directory = project.directory(scope);
-            if !directory.sync.first.initialized() {
-                let sync = || async {
-                    let (memories, directory) = (self.clone(), Arc::clone(directory));
-                    // A task of its own, which goes on if the first use does not wait for it. It fails only if it panics.
-                    drop(self.cx.spawn(async move { memories.sync(&directory).await }).await);
-                };
-                let syncing = directory.sync.first.get_or_init(sync);
-                if timeout(PATIENCE, syncing).await.is_err() {
-                    // It fails only if another task was faster.
-                    drop(directory.sync.first.set(()));
-                }
-            }
+        let of = |scope| self.sync_first(project.directory(scope));
+        tokio::join!(of(Scope::Person), of(Scope::Private));
+    }
+
+    async fn sync_first(&self, directory: &Arc<MemoryDirectory>) {
+        if directory.sync.first.initialized() {
+            return;
+        }
+        let sync = || async {
+            let (memories, directory) = (self.clone(), Arc::clone(directory));
+            // A task of its own, which goes on if the first use does not wait for it. It fails only if it panics.
+            drop(self.cx.spawn(async move { memories.sync(&directory).await }).await);
+        };
+        if timeout(PATIENCE, directory.sync.first.get_or_init(sync)).await.is_err() {
+            // It fails only if another task was faster.
+            drop(directory.sync.first.set(()));
         }
     }
 

@@ -54,7 +54,7 @@ impl NotesService {
         let template = self.outline().await.template;
         // The daemon that has the session merges what it writes with this text.
         let _held = self.sessions.hold_session(id).await?;
-        {
+        let through = {
             let _writing = self.inner.writing.lock().await;
             let stored = self.stored_notes_locked(id).await?;
             let current = stored.text_or_template(&template);
@@ -77,9 +77,10 @@ impl NotesService {
             let row = stored.row.unwrap_or_else(|| never_updated(id));
             let replaced = files::hash(&text);
             let row = NotesRecord { text, replaced, updated_at: self.cx.now(), ..row };
+            let through = row.through;
             self.cx.store().put_notes(row).await?;
-        }
-        let through = self.cx.store().notes(id).await?.map_or(Seq::ZERO, |row| row.through);
+            through
+        };
         self.publish_notes(id, through, NotesAuthor::Person);
         self.notes(id).await
     }

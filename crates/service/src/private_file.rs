@@ -19,6 +19,22 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_parent(path)
 }
 
+/// Removes what an interrupted [`replace`] of a file left. Must not run beside one.
+pub fn remove_drafts(path: &Path) {
+    let (Some(dir), Some(name), Some(stem)) = (path.parent(), path.file_name(), path.file_stem())
+    else {
+        return;
+    };
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (own, other) = (entry.file_name() == name, entry.path().file_stem() == Some(stem));
+        let extension = entry.path().extension().map(|one| Uuid::try_parse(&one.to_string_lossy()));
+        if !own && other && matches!(extension, Some(Ok(_))) {
+            // If it is already gone, there is nothing to remove.
+            let _left = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Writes a durable file that must not exist yet.
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -49,5 +65,10 @@ mod tests {
         fs::create_dir(dir.path().join("taken")).unwrap();
         replace(&dir.path().join("taken"), b"new").unwrap_err();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "no draft is left");
+        fs::write(dir.path().join(format!("file.{}", Uuid::new_v4().simple())), "cut").unwrap();
+        fs::write(dir.path().join(format!("else.{}", Uuid::new_v4().simple())), "cut").unwrap();
+        remove_drafts(&path);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "only the drafts of this file");
+        assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 }

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_store::{JobOutcome, JobRecord, JobState, Lease, Progress, StoreResult};
+use bethink_store::{JobOutcome, JobRecord, JobState, Lease, Progress, StoreError, StoreResult};
 use bethink_transcript::{JobId, Seq, UnixMicros};
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ impl JobRunner {
     }
 
     /// Releases unfinished jobs, so that the next daemon need not wait until leases expire.
-    pub async fn release(&self) -> std::result::Result<(), bethink_store::StoreError> {
+    pub async fn release(&self) -> std::result::Result<(), StoreError> {
         self.cx.store().release(OWNER.to_owned()).await
     }
 
@@ -238,8 +238,17 @@ impl JobRunner {
             JobOutcome::Failed(_) => JobState::Failed,
         };
         let (owner, now) = (OWNER.to_owned(), self.cx.now());
-        if let Err(error) = self.cx.store().finish(job.id, owner, outcome, now).await {
-            tracing::error!(job = %job.id, %error, "could not record a job's outcome; the job will run again");
+        let store = self.cx.store();
+        match store.finish(job.id, owner, outcome, now).await {
+            Ok(()) => {}
+            Err(StoreError::Conflict(_) | StoreError::NotFound { .. }) if store.is_shared() => {
+                // It moved to another daemon with its session, and runs there.
+                tracing::debug!(job = %job.id, "another daemon took a job while it ran");
+                return;
+            }
+            Err(error) => {
+                tracing::error!(job = %job.id, %error, "could not record a job's outcome; the job will run again");
+            }
         }
         let event = Event::Job { id: job.id.0, kind: job.kind, state };
         match job.session {

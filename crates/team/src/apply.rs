@@ -43,20 +43,23 @@ impl TeamService {
         }
         let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
-        let mut asides = Vec::new();
+        let (mut asides, mut has_moved) = (Vec::new(), false);
         for step in topics {
             asides.extend(step.aside().map(|aside| (step.file.clone(), aside.clone())));
             let file = step.file.clone();
             if !self.try_step(round, step, applied, report).await? {
-                return Ok(false);
+                asides.retain(|(apart, _)| *apart != file);
+                // The index still needs the lines of the versions that were kept before.
+                has_moved = true;
+                break;
             }
             asides.retain(|(apart, _)| *apart != file || !applied.left_out.contains(&file));
         }
         let says = |topic: &str| format!("in conflict: run `bethink team resolve {topic}`");
         let here = round.here.files.get(&DirectoryFile::Index);
         match with_asides(index.into_iter().next(), here, &asides, says) {
-            Some(step) => self.try_step(round, step, applied, report).await,
-            None => Ok(true),
+            Some(step) => Ok(self.try_step(round, step, applied, report).await? && !has_moved),
+            None => Ok(!has_moved),
         }
     }
 

@@ -74,7 +74,8 @@ impl MemoryService {
         Ok(self.cx.store().refuse_statement(project.key.clone(), refused, self.cx.now()).await?)
     }
 
-    /// Returns all versions of each topic that an extraction wrote, oldest first, then the current text if it differs.
+    /// Returns all versions of each topic in the person's own memory that an extraction wrote, here or on another machine, oldest first,
+    /// then the current text if it differs.
     async fn histories(
         &self,
         directory: &MemoryDirectory,
@@ -85,10 +86,8 @@ impl MemoryService {
             files.entry(version.file.clone()).or_default().push(version);
         }
         files.retain(|_, versions| {
-            versions.iter().any(|version| match version.author {
-                MemoryAuthor::Sync => directory.scope != Scope::Team,
-                author => by(author) == By::Extraction,
-            })
+            let mut authors = versions.iter().map(|version| version.author);
+            authors.any(|author| matches!(author, MemoryAuthor::Extraction | MemoryAuthor::Sync))
         });
         let mut all = Vec::new();
         for (file, versions) in files {
@@ -96,13 +95,7 @@ impl MemoryService {
             let mut held = Vec::new();
             for version in versions.iter().rev() {
                 let text = self.text_of_version(version).await?;
-                let by = match version.author {
-                    MemoryAuthor::Sync if directory.scope != Scope::Team => {
-                        on_another_machine(text.as_deref())
-                    }
-                    author => by(author),
-                };
-                held.push(Version { by, text });
+                held.push(Version { by: by(version.author, text.as_deref()), text });
             }
             let is_there =
                 |known: &&KnownTopic| known.scope == directory.scope && known.name.file() == file;
@@ -116,18 +109,15 @@ impl MemoryService {
     }
 }
 
-/// Returns who wrote a text of the person's own memory on another machine: what was learned says where it comes from.
-fn on_another_machine(text: Option<&str>) -> By {
-    match text.map(|text| header::read(text).header.source.is_some()) {
-        Some(true) => By::Extraction,
-        Some(false) | None => By::Person,
-    }
-}
-
-fn by(author: MemoryAuthor) -> By {
+fn by(author: MemoryAuthor, text: Option<&str>) -> By {
     match author {
         MemoryAuthor::Extraction => By::Extraction,
         MemoryAuthor::Person | MemoryAuthor::Restore | MemoryAuthor::Found => By::Person,
-        MemoryAuthor::Agent | MemoryAuthor::Dream | MemoryAuthor::Sync => By::Other,
+        MemoryAuthor::Agent | MemoryAuthor::Dream => By::Other,
+        // From another machine. What was learned there says where it comes from.
+        MemoryAuthor::Sync => match text.map(|text| header::read(text).header.source.is_some()) {
+            Some(true) => By::Extraction,
+            Some(false) | None => By::Person,
+        },
     }
 }

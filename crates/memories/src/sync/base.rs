@@ -39,13 +39,16 @@ struct StoredBase {
 impl SyncBase {
     /// Reads a base. One that is missing or damaged is empty: then files that differ are kept in both versions.
     pub(super) async fn read(path: PathBuf) -> Result<Self> {
-        blocking(move || match fs::read(&path) {
+        blocking(move || {
+            private_file::remove_drafts(&path);
+            match fs::read(&path) {
             Ok(json) => Ok(parsed(&json).unwrap_or_else(|| {
                 tracing::warn!(path = %path.display(), "unreadable; files that differ on two machines are kept in both versions");
                 Self::default()
             })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(ServiceError::of_file(format_args!("could not read {}", path.display()), &error)),
+            }
         })
         .await
     }

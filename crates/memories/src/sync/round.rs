@@ -54,9 +54,8 @@ struct Sides {
 struct Applied<'a> {
     /// What both sides have in common, so far.
     base: SyncBase,
-    /// Changes to make in the database, and what both sides have in common after them.
-    changes: Vec<SyncedChange>,
-    agreed_after: Vec<(DirectoryFile, Content)>,
+    /// What the database gets.
+    out: Vec<(DirectoryFile, Content)>,
     held: &'a mut BTreeMap<DirectoryFile, String>,
 }
 
@@ -91,8 +90,7 @@ impl MemoryService {
             Some(base) => base,
             None => SyncBase::read(path.clone()).await?,
         };
-        let mut applied =
-            Applied { base: last.clone(), changes: Vec::new(), agreed_after: Vec::new(), held };
+        let mut applied = Applied { base: last.clone(), out: Vec::new(), held };
         let ended = self.compare_and_apply(synced, &mut applied).await;
         if applied.base != last {
             applied.base.write(path).await?;
@@ -129,20 +127,22 @@ impl MemoryService {
         }
         let mut files: BTreeSet<DirectoryFile> = differing.by_ref().take(MOST_FILES).collect();
         let has_more = differing.peek().is_some();
-        let before = (applied.base.files.clone(), applied.held.len());
         files.insert(DirectoryFile::Index);
-        let Some(sides) = self.sides(synced, &files, &ours, applied).await? else {
+        let Some(sides) = self.sides(synced, &files, [&ours, &theirs], applied).await? else {
             return Ok(RoundEnd::Moved);
         };
         if !self.apply(synced, &sides, applied).await? {
             return Ok(RoundEnd::Moved);
         }
-        let changes = std::mem::take(&mut applied.changes);
-        if !changes.is_empty() {
+        let out = std::mem::take(&mut applied.out);
+        if !out.is_empty() {
+            let change =
+                |(file, new): &(DirectoryFile, Content)| change(&sides, file, new.as_ref());
+            let changes = out.iter().map(change).collect();
             let changed = self.cx.store().change_synced_files(name.to_owned(), changes).await?;
             let Some(version) = changed else { return Ok(RoundEnd::Moved) };
             applied.base.version = Some(version);
-            for (file, content) in std::mem::take(&mut applied.agreed_after) {
+            for (file, content) in out {
                 applied.agree(&file, content.as_ref());
             }
             // Other clones of the repository on this machine.
@@ -150,14 +150,7 @@ impl MemoryService {
                 other.sync.has_name(name) && !Arc::ptr_eq(other, directory)
             });
         }
-        match has_more {
-            false => Ok(RoundEnd::Done),
-            true if before == (applied.base.files.clone(), applied.held.len()) => {
-                // The snapshot is out of date.
-                Ok(RoundEnd::Moved)
-            }
-            true => Ok(RoundEnd::More),
-        }
+        Ok(if has_more { RoundEnd::More } else { RoundEnd::Done })
     }
 
     /// Returns the directory's current state. A directory that cannot be read must not be mistaken for an empty one.
@@ -166,8 +159,10 @@ impl MemoryService {
         directory: &Arc<MemoryDirectory>,
         base: &SyncBase,
     ) -> Result<Arc<DirectorySnapshot>> {
-        let missing =
-            |shown: &DirectorySnapshot| base.files.keys().filter(|file| !shown.has(file)).count();
+        let missing = |shown: &DirectorySnapshot| {
+            let ours = hashes_of(shown);
+            base.files.keys().filter(|file| !ours.contains_key(file)).count()
+        };
         let (mut shown, mut known) = (self.snapshot(directory).await?, 0);
         // Removing a whole directory takes a moment, in which some of its files still exist, or it cannot be read.
         while missing(&shown) > known || (shown.fault.is_some() && known == 0) {
@@ -186,12 +181,12 @@ impl MemoryService {
         Home::new(&self.cx.settings().home).memory_sync().join(file)
     }
 
-    /// Reads the contents of these files on all sides. Returns `None` if one of ours is gone.
+    /// Reads the contents of these files on all sides. Returns `None` if one of them is not what was listed.
     async fn sides(
         &self,
         Synced { directory, name, .. }: Synced<'_>,
         files: &BTreeSet<DirectoryFile>,
-        ours: &FileHashes,
+        [ours, theirs]: [&FileHashes; 2],
         applied: &mut Applied<'_>,
     ) -> Result<Option<Sides>> {
         let mut sides = Sides::default();
@@ -202,19 +197,26 @@ impl MemoryService {
             }
         }
         for file in files {
-            match directory.read_file(file).await {
-                Ok(Some(content)) => {
-                    drop(sides.ours.insert(file.clone(), Arc::from(content.bytes)));
-                }
-                Ok(None) if ours.contains_key(file) => return Ok(None),
-                Ok(None) => {}
-                Err(error) if error.kind.is_of_the_disk() && error.kind != ErrorKind::ReadOnly => {
-                    return Err(error);
-                }
-                Err(error) => {
-                    sides.theirs.remove(file);
-                    applied.held.insert(file.clone(), error.detail);
-                    continue;
+            let found = sides.theirs.get(file).map(|content| Hash::of(content));
+            if found.as_ref() != theirs.get(file) {
+                return Ok(None);
+            }
+            if let Some(listed) = ours.get(file) {
+                match directory.read_file(file).await {
+                    Ok(Some(content)) if content.hash == *listed => {
+                        sides.ours.insert(file.clone(), Arc::from(content.bytes));
+                    }
+                    Ok(_) => return Ok(None),
+                    Err(error)
+                        if error.kind.is_of_the_disk() && error.kind != ErrorKind::ReadOnly =>
+                    {
+                        return Err(error);
+                    }
+                    Err(error) => {
+                        sides.theirs.remove(file);
+                        applied.held.insert(file.clone(), error.detail);
+                        continue;
+                    }
                 }
             }
             let Some(known) = applied.base.files.get(file) else { continue };
@@ -242,10 +244,8 @@ impl MemoryService {
     ) -> Result<bool> {
         let steps = plan(&sides.base, &sides.ours, &sides.theirs);
         // The index is last, because it lists the topics.
-        let (index, mut topics): (Vec<PlanStep>, Vec<PlanStep>) =
+        let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
-        // Removals are first, because a file's new name may differ from the old one only in upper and lower case.
-        topics.sort_by_key(|step| step.what != FileChange::In(None));
         let (mut asides, mut has_moved) = (Vec::new(), false);
         for step in topics {
             let (file, aside) = (step.file.clone(), step.aside().cloned());
@@ -363,19 +363,22 @@ impl Applied<'_> {
         }
     }
 
-    /// Plans to give the database this content.
+    /// Plans to give the database this content, unless it has it.
     fn plan_change(&mut self, sides: &Sides, file: &DirectoryFile, content: Option<&Arc<[u8]>>) {
-        let theirs = sides.theirs.get(file);
-        if theirs == content {
-            return self.agree(file, content);
+        match sides.theirs.get(file) == content {
+            true => self.agree(file, content),
+            false => self.out.push((file.clone(), content.cloned())),
         }
-        self.agreed_after.push((file.clone(), content.cloned()));
-        self.changes.push(SyncedChange {
-            file: file.path(),
-            expected: theirs.map(|theirs| Hash::of(theirs).to_string()),
-            new: content
-                .map(|content| (Bytes::copy_from_slice(content), Hash::of(content).to_string())),
-        });
+    }
+}
+
+/// Returns the change that gives the database this content.
+fn change(sides: &Sides, file: &DirectoryFile, new: Option<&Arc<[u8]>>) -> SyncedChange {
+    let hash = |content: &Arc<[u8]>| Hash::of(content).to_string();
+    SyncedChange {
+        file: file.path(),
+        expected: sides.theirs.get(file).map(hash),
+        new: new.map(|content| (Bytes::copy_from_slice(content), hash(content))),
     }
 }
 
