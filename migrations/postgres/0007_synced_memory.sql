@@ -1,4 +1,4 @@
--- The memory that a person has on all machines: files of the same content in each home.
+-- Memory files that are synced between a person's homes.
 
 CREATE TABLE synced_directories (
     directory TEXT   COLLATE "C" PRIMARY KEY,

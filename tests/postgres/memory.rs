@@ -126,16 +126,13 @@ fn memory_follows_the_person_to_another_machine() {
         .client()
         .get(&format!("/v1/memories/private/Dam/history?project_dir={}", at_bee.display()));
     let newest = &history.ok()["versions"][0];
-    assert_eq!(
-        (&newest["author"], &newest["note"]),
-        (&json!("sync"), &json!("from another machine"))
-    );
+    assert_eq!((&newest["author"], &newest["note"]), (&json!("sync"), &json!("memory sync")));
     ant.daemon.is_well();
     bee.daemon.is_well();
 }
 
 #[test]
-fn what_two_machines_changed_is_kept_twice() {
+fn both_versions_of_a_conflict_are_kept() {
     let world = World::shared();
     let database = world.database();
     let ant = Machine::new(world.home(&database));
@@ -169,8 +166,9 @@ fn what_two_machines_changed_is_kept_twice() {
             let mut names = machine.names(project, "private").into_iter();
             let aside = names.find(|name| name.starts_with("wheel.conflict-"))?;
             let index = machine.index(project, "private");
-            (index.contains(&format!("{aside}.md")) && index.contains("in conflict"))
-                .then_some(aside)
+            (index.contains(&format!("{aside}.md"))
+                && index.contains("conflicting version of wheel"))
+            .then_some(aside)
         };
         let aside = until(PATIENCE, aside).expect("the other version is in the index");
         machine.has(project, "private", &aside, Some(&topic("changed at the bee")));
@@ -202,7 +200,7 @@ fn a_secret_stays_on_its_machine() {
 }
 
 #[test]
-fn what_was_changed_away_from_the_database_arrives_when_it_is_back() {
+fn offline_changes_are_synced_after_reconnect() {
     let world = World::new();
     let database = world.database();
     let ant = Machine::new(world.home(&database));

@@ -1,7 +1,7 @@
 //! Decides what to do with each file when both sides have changed a directory. Has no side effects.
 //!
 //! Nothing is lost: if both sides changed a file, both versions are kept, and an edit wins over a deletion. The
-//! remote's version keeps the name, so that all sides end up with the same files.
+//! other side's version keeps the name, so that all sides end up with the same files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::file::DirectoryFile;
 use crate::{conflict, index, rejections};
 
 /// The files of one side, with their content.
-pub type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
+pub type FileSet = BTreeMap<DirectoryFile, Arc<[u8]>>;
 
 /// The new content of a file; `None` if it is removed.
-pub type Content = Option<Arc<[u8]>>;
+pub type NewContent = Option<Arc<[u8]>>;
 
 /// A file that has changed on at least one side, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,21 +24,21 @@ pub struct PlanStep {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    /// Write the remote's version here.
-    In(Content),
-    /// Push the local version.
-    Out(Content),
+    /// Write the other side's version here.
+    Pull(NewContent),
+    /// Give the other side the local version.
+    Push(NewContent),
     /// Write this content on both sides.
     Merged(Arc<[u8]>),
-    /// The remote's version keeps the name, and the local version gets another name.
-    Apart { theirs: Arc<[u8]>, ours: Arc<[u8]>, aside: DirectoryFile },
+    /// The other side's version keeps the name, and the local version gets another name.
+    KeepBoth { theirs: Arc<[u8]>, ours: Arc<[u8]>, conflict_file: DirectoryFile },
 }
 
 impl PlanStep {
     /// Returns the file in which the local version is kept, if the step keeps both versions.
-    pub fn aside(&self) -> Option<&DirectoryFile> {
+    pub fn conflict_file(&self) -> Option<&DirectoryFile> {
         match &self.what {
-            FileChange::Apart { aside, .. } => Some(aside),
+            FileChange::KeepBoth { conflict_file, .. } => Some(conflict_file),
             _ => None,
         }
     }
@@ -46,7 +46,7 @@ impl PlanStep {
 
 /// Plans a step for each file that must change on at least one side. Removals here are first, because a file's new name may differ from
 /// the old one only in upper and lower case.
-pub fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
+pub fn plan(base: &FileSet, ours: &FileSet, theirs: &FileSet) -> Vec<PlanStep> {
     let files: BTreeSet<&DirectoryFile> =
         base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let steps = files.into_iter().filter_map(|file| {
@@ -54,7 +54,7 @@ pub fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
         Some(PlanStep { file: file.clone(), what })
     });
     let mut steps: Vec<PlanStep> = steps.collect();
-    steps.sort_by_key(|step| step.what != FileChange::In(None));
+    steps.sort_by_key(|step| step.what != FileChange::Pull(None));
     steps
 }
 
@@ -68,14 +68,14 @@ fn decide(
         return None;
     }
     if ours == base {
-        return Some(FileChange::In(theirs.cloned()));
+        return Some(FileChange::Pull(theirs.cloned()));
     }
     if theirs == base {
-        return Some(FileChange::Out(ours.cloned()));
+        return Some(FileChange::Push(ours.cloned()));
     }
     match (ours, theirs) {
-        (None, theirs) => Some(FileChange::In(theirs.cloned())),
-        (ours, None) => Some(FileChange::Out(ours.cloned())),
+        (None, theirs) => Some(FileChange::Pull(theirs.cloned())),
+        (ours, None) => Some(FileChange::Push(ours.cloned())),
         (Some(ours), Some(theirs)) => Some(both(file, base, ours, theirs)),
     }
 }
@@ -98,35 +98,39 @@ fn both(
         let base = base.and_then(|base| std::str::from_utf8(base).ok()).unwrap_or("");
         return FileChange::Merged(merge(base, ours, theirs).into_bytes().into());
     }
-    FileChange::Apart { theirs: theirs.clone(), ours: ours.clone(), aside: aside(file, ours) }
+    FileChange::KeepBoth {
+        theirs: theirs.clone(),
+        ours: ours.clone(),
+        conflict_file: conflict_file(file, ours),
+    }
 }
 
 /// Returns the new file name for the local version of a topic that both sides changed.
-fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
+fn conflict_file(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let DirectoryFile::Topic(name) = file else { return file.clone() };
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)
 }
 
-/// Returns the step for the index with a line for each version that was kept aside, so that people notice the conflict. `here` is
-/// the local index, `asides` are topics with the files of their other versions, and `says` describes such a version of a topic.
-pub fn with_asides(
+/// Returns the step for the index with a line for each version that was kept conflict_file, so that people notice the conflict. `here` is
+/// the local index, `conflicts` are topics with the files of their other versions, and `says` describes such a version of a topic.
+pub fn with_conflict_lines(
     step: Option<PlanStep>,
     here: Option<&Arc<[u8]>>,
-    asides: &[(DirectoryFile, DirectoryFile)],
+    conflicts: &[(DirectoryFile, DirectoryFile)],
     says: impl Fn(&str) -> String,
 ) -> Option<PlanStep> {
-    if asides.is_empty() {
+    if conflicts.is_empty() {
         return step;
     }
     let planned = match step.map(|step| step.what) {
-        Some(FileChange::In(content) | FileChange::Out(content)) => content,
+        Some(FileChange::Pull(content) | FileChange::Push(content)) => content,
         Some(FileChange::Merged(bytes)) => Some(bytes),
-        Some(FileChange::Apart { .. }) => return None,
+        Some(FileChange::KeepBoth { .. }) => return None,
         None => here.cloned(),
     };
     let mut text = String::from_utf8(planned?.to_vec()).ok()?;
-    for (file, aside) in asides {
-        if let DirectoryFile::Topic(name) = aside {
+    for (file, conflict_file) in conflicts {
+        if let DirectoryFile::Topic(name) = conflict_file {
             let topic = file.to_string();
             let topic = topic.trim_end_matches(".md");
             text = index::add(&text, name, &format!("{topic}, another version"), &says(topic));
@@ -140,7 +144,7 @@ pub fn with_asides(
 mod tests {
     use super::*;
 
-    fn side(files: &[(&str, &str)]) -> Side {
+    fn side(files: &[(&str, &str)]) -> FileSet {
         let one = |(path, text): &(&str, &str)| {
             (DirectoryFile::parse(path).unwrap(), text.as_bytes().into())
         };
@@ -149,21 +153,24 @@ mod tests {
 
     fn check(base: &[(&str, &str)], ours: &[(&str, &str)], theirs: &[(&str, &str)], expect: &str) {
         let steps = plan(&side(base), &side(ours), &side(theirs));
-        let text = |content: &Content| match content {
+        let text = |content: &NewContent| match content {
             None => "-".to_owned(),
             Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         };
         let told: Vec<String> = steps
             .iter()
             .map(|step| match &step.what {
-                FileChange::In(content) => format!("{} in {}", step.file, text(content)),
-                FileChange::Out(content) => format!("{} out {}", step.file, text(content)),
+                FileChange::Pull(content) => format!("{} in {}", step.file, text(content)),
+                FileChange::Push(content) => format!("{} out {}", step.file, text(content)),
                 FileChange::Merged(bytes) => {
                     format!("{} merged {}", step.file, text(&Some(bytes.clone())))
                 }
-                FileChange::Apart { theirs, ours, aside } => {
+                FileChange::KeepBoth { theirs, ours, conflict_file } => {
                     let (theirs, ours) = (text(&Some(theirs.clone())), text(&Some(ours.clone())));
-                    format!("{} theirs {theirs} ours {ours} aside {aside}", step.file)
+                    format!(
+                        "{} theirs {theirs} ours {ours} conflict_file {conflict_file}",
+                        step.file
+                    )
                 }
             })
             .collect();
@@ -197,11 +204,14 @@ mod tests {
 
     #[test]
     fn what_both_changed_is_kept_twice() {
-        let aside = aside(&DirectoryFile::parse("a").unwrap(), b"2").to_string();
-        let expect = format!("a.md theirs 3 ours 2 aside {aside}");
+        let conflict_file = conflict_file(&DirectoryFile::parse("a").unwrap(), b"2").to_string();
+        let expect = format!("a.md theirs 3 ours 2 conflict_file {conflict_file}");
         check(&[("a", "1")], &[("a", "2")], &[("a", "3")], &expect);
         check(&[], &[("a", "2")], &[("a", "3")], &expect);
-        assert!(aside.starts_with("a.conflict-") && aside.ends_with(".md"), "{aside}");
+        assert!(
+            conflict_file.starts_with("a.conflict-") && conflict_file.ends_with(".md"),
+            "{conflict_file}"
+        );
     }
 
     #[test]
@@ -224,7 +234,8 @@ mod tests {
     #[test]
     fn long_and_nested_names_have_another_version_too() {
         let long = format!("plans/{}", "ü".repeat(95));
-        let DirectoryFile::Topic(name) = aside(&DirectoryFile::parse(&long).unwrap(), b"x") else {
+        let DirectoryFile::Topic(name) = conflict_file(&DirectoryFile::parse(&long).unwrap(), b"x")
+        else {
             panic!()
         };
         assert!(name.as_str().starts_with("plans/ü"), "{name}");

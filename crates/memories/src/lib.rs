@@ -66,4 +66,4 @@ pub use recall::attach::RecallContributor;
 pub use recall::vectors::VectorsJob;
 pub use remember::RememberOutcome;
 pub use service::MemoryService;
-pub use sync::{IncomingFile, SyncObstacle};
+pub use sync::{IncomingChange, WriteRefusal};

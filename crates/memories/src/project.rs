@@ -133,7 +133,10 @@ impl ProjectRegistry {
     }
 
     /// Returns an open project that has this directory.
-    pub(crate) fn with(&self, directory: &Arc<MemoryDirectory>) -> Option<Arc<MemoryProject>> {
+    pub(crate) fn project_of(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+    ) -> Option<Arc<MemoryProject>> {
         let has = |project: &Arc<MemoryProject>| {
             Arc::ptr_eq(project.directory(directory.scope), directory)
         };

@@ -27,10 +27,10 @@ use crate::directory::MemoryDirectory;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 use crate::sync::name::repository_name;
-use crate::sync::round::{RoundEnd, Synced};
+use crate::sync::round::{RoundEnd, SyncTarget};
 use crate::sync::state::SyncProgress;
 
-pub use incoming::{IncomingFile, SyncObstacle};
+pub use incoming::{IncomingChange, WriteRefusal};
 
 /// How long the first use of a directory waits for its first sync: enough for thousands of topics.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ impl MemoryService {
         for project in self.inner.projects.in_use() {
             let own = [Scope::Private, Scope::Person].map(|scope| project.directory(scope));
             for directory in own.into_iter().filter(|directory| is_meant(directory)) {
-                directory.sync.asked.store(true, Ordering::Relaxed);
+                directory.sync.is_requested.store(true, Ordering::Relaxed);
                 directory.woken().ring(Dirty::Files(BTreeSet::new()));
             }
         }
@@ -61,7 +61,7 @@ impl MemoryService {
     }
 
     async fn sync_first(&self, directory: &Arc<MemoryDirectory>) {
-        if directory.sync.first.initialized() {
+        if directory.sync.first_sync.initialized() {
             return;
         }
         let sync = || async {
@@ -69,9 +69,9 @@ impl MemoryService {
             // A task of its own, which goes on if the first use does not wait for it. It fails only if it panics.
             drop(self.cx.spawn(async move { memories.sync(&directory).await }).await);
         };
-        if timeout(PATIENCE, directory.sync.first.get_or_init(sync)).await.is_err() {
+        if timeout(PATIENCE, directory.sync.first_sync.get_or_init(sync)).await.is_err() {
             // It fails only if another task was faster.
-            drop(directory.sync.first.set(()));
+            drop(directory.sync.first_sync.set(()));
         }
     }
 
@@ -80,11 +80,11 @@ impl MemoryService {
         if directory.scope == Scope::Team || !self.cx.store().is_shared() {
             return true;
         }
-        let Some(project) = self.inner.projects.with(directory) else { return true };
+        let Some(project) = self.inner.projects.project_of(directory) else { return true };
         let mut progress = directory.sync.progress.lock().await;
-        let is_asked = directory.sync.asked.swap(false, Ordering::Relaxed);
+        let is_requested = directory.sync.is_requested.swap(false, Ordering::Relaxed);
         let revision = directory.shown().revision;
-        if !is_asked && progress.revision == Some(revision) {
+        if !is_requested && progress.revision == Some(revision) {
             return true;
         }
         let synced = tokio::select! {
@@ -108,22 +108,24 @@ impl MemoryService {
     ) -> Result<()> {
         let naming = || self.name_of_synced(project, directory.scope);
         let name = directory.sync.name.get_or_try_init(naming).await?;
-        let synced = Synced { project, directory, name };
-        let (mut held, mut repeated) = (BTreeMap::new(), 0);
+        let target = SyncTarget { project, directory, name };
+        let (mut skipped, mut repeated) = (BTreeMap::new(), 0);
         while repeated < MOST_ROUNDS {
-            match self.sync_round(synced, progress, &mut held).await? {
+            match self.sync_round(target, progress, &mut skipped).await? {
                 RoundEnd::Done => {
-                    *locked(&directory.sync.held) = held;
+                    *locked(&directory.sync.skipped) = skipped;
                     return Ok(());
                 }
                 RoundEnd::More => {}
-                RoundEnd::Moved => {
+                RoundEnd::Changed => {
                     directory.doubt();
                     repeated += 1;
                 }
             }
         }
-        Err(ServiceError::conflict("the files kept changing during the sync"))
+        Err(ServiceError::conflict(
+            "could not finish the sync: files kept changing; it will be tried again",
+        ))
     }
 
     /// Returns the name of a directory on all machines: clones of one repository have the same private memory, wherever they are.
@@ -141,13 +143,12 @@ impl MemoryService {
         let repository = match origin {
             Ok(url) => url.as_deref().and_then(repository_name),
             Err(error) => {
-                let detail =
-                    format!("could not find out from where the project was cloned: {error}");
+                let detail = format!("could not read the URL of the remote `origin`: {error}");
                 return Err(ServiceError::conflict(detail));
             }
         };
         let name = match repository.is_some() || !is_here {
-            true => self.cx.store().synced_name(project.key.clone(), repository).await?,
+            true => self.cx.store().record_project_name(project.key.clone(), repository).await?,
             // What another machine has at the same path may be something else.
             false => None,
         };

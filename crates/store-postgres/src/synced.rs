@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use bethink_store::{
-    StoreFuture, StoreResult, SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore,
-    SyncedVersion,
+    DirectoryRevision, StoreFuture, StoreResult, SyncedChange, SyncedDirectory, SyncedFile,
+    SyncedMemoryStore,
 };
 
 use crate::locks::{self, Lock};
@@ -62,7 +62,7 @@ const DELETE_FILES: &str = "
       AND file = ANY ($2)";
 
 impl SyncedMemoryStore for PostgresStore {
-    fn synced_name(
+    fn record_project_name(
         &self,
         project: String,
         known: Option<String>,
@@ -108,7 +108,7 @@ impl SyncedMemoryStore for PostgresStore {
         &self,
         directory: String,
         changes: Vec<SyncedChange>,
-    ) -> StoreFuture<'_, Option<SyncedVersion>> {
+    ) -> StoreFuture<'_, Option<DirectoryRevision>> {
         let presence = self.presence.clone();
         self.write(move |db| {
             Box::pin(async move {
@@ -147,6 +147,6 @@ impl SyncedMemoryStore for PostgresStore {
     }
 }
 
-fn version(row: &Row) -> StoreResult<SyncedVersion> {
-    Ok(SyncedVersion { id: row.get("id")?, revision: row.get("revision")? })
+fn version(row: &Row) -> StoreResult<DirectoryRevision> {
+    Ok(DirectoryRevision { id: row.get("id")?, revision: row.get("revision")? })
 }

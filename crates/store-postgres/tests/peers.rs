@@ -455,7 +455,7 @@ async fn a_repository_has_the_same_name_on_all_machines() {
     let bee = server.open_for("bee", &database).await.unwrap();
     let ask = |store: &PostgresStore, known: Option<&str>| {
         let (store, known) = (store.clone(), known.map(str::to_owned));
-        async move { store.synced_name("mill-1".to_owned(), known).await.unwrap() }
+        async move { store.record_project_name("mill-1".to_owned(), known).await.unwrap() }
     };
     assert_eq!(ask(&bee, None).await, None);
     for name in ["github.com/ann/mill", "github.com/ann/mill-2"] {

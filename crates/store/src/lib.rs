@@ -62,7 +62,7 @@ pub use session::{
     CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision, NewSession,
     PageRequest, SessionChange, SessionFilter, SessionRecord, SessionStore, StoredReceipt,
 };
-pub use synced::{SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore, SyncedVersion};
+pub use synced::{DirectoryRevision, SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore};
 pub use team::{
     ProposalAuthor, ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore,
 };

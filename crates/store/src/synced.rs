@@ -6,14 +6,14 @@ use uuid::Uuid;
 
 use crate::error::StoreFuture;
 
-/// The memory files that all homes of a database have. By default, there are none, because one home uses the database.
+/// The memory files that all homes of a database have. By default, a store has none, because only one home uses it.
 ///
 /// A directory and its files are named as the daemons of all homes name them. Other daemons learn of changes by
 /// [`PeerNews::Memory`](crate::PeerNews::Memory).
 pub trait SyncedMemoryStore {
-    /// Stores what a project of this key is called on all machines, if this machine knows it. Returns what it is called, if any
-    /// machine knows it.
-    fn synced_name(
+    /// Stores the name that a project has on all machines, if this machine knows it. Returns the stored name, which may be from another
+    /// machine.
+    fn record_project_name(
         &self,
         _project: String,
         _known: Option<String>,
@@ -37,7 +37,7 @@ pub trait SyncedMemoryStore {
         &self,
         _directory: String,
         _changes: Vec<SyncedChange>,
-    ) -> StoreFuture<'_, Option<SyncedVersion>> {
+    ) -> StoreFuture<'_, Option<DirectoryRevision>> {
         Box::pin(ready(Ok(None)))
     }
 }
@@ -46,14 +46,14 @@ pub trait SyncedMemoryStore {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncedDirectory {
     /// `None` if nothing was ever written to the directory.
-    pub version: Option<SyncedVersion>,
+    pub version: Option<DirectoryRevision>,
     /// Names and hashes, sorted by name.
     pub files: Vec<(String, String)>,
 }
 
-/// Which state of which directory.
+/// Identifies one state of one synced directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SyncedVersion {
+pub struct DirectoryRevision {
     /// A directory of the same name in another database has another id.
     pub id: Uuid,
     /// Grows with each change.

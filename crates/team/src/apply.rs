@@ -3,14 +3,14 @@
 use bethink_api::{self as api, BlockedWay};
 use bethink_memdir::Scope;
 use bethink_memdir_fs::DirectoryFile;
-use bethink_memories::{IncomingFile, SyncObstacle};
+use bethink_memories::{IncomingChange, WriteRefusal};
 use bethink_service::{Result, ServiceError};
 
 use crate::errors::git_error;
 use crate::resolve::changed_by;
 use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
 use crate::service::TeamService;
-use bethink_memdir::merge::{FileChange, PlanStep, with_asides};
+use bethink_memdir::merge::{FileChange, PlanStep, with_conflict_lines};
 
 /// Refs of versions that were not pulled because of their contents and have been reported.
 const WITHHELD: &str = "refs/bethink/withheld";
@@ -43,21 +43,24 @@ impl TeamService {
         }
         let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
-        let (mut asides, mut has_moved) = (Vec::new(), false);
+        let (mut conflicts, mut has_moved) = (Vec::new(), false);
         for step in topics {
-            asides.extend(step.aside().map(|aside| (step.file.clone(), aside.clone())));
+            conflicts.extend(
+                step.conflict_file()
+                    .map(|conflict_file| (step.file.clone(), conflict_file.clone())),
+            );
             let file = step.file.clone();
             if !self.try_step(round, step, applied, report).await? {
-                asides.retain(|(apart, _)| *apart != file);
+                conflicts.retain(|(apart, _)| *apart != file);
                 // The index still needs the lines of the versions that were kept before.
                 has_moved = true;
                 break;
             }
-            asides.retain(|(apart, _)| *apart != file || !applied.left_out.contains(&file));
+            conflicts.retain(|(apart, _)| *apart != file || !applied.left_out.contains(&file));
         }
         let says = |topic: &str| format!("in conflict: run `bethink team resolve {topic}`");
         let here = round.here.files.get(&DirectoryFile::Index);
-        match with_asides(index.into_iter().next(), here, &asides, says) {
+        match with_conflict_lines(index.into_iter().next(), here, &conflicts, says) {
             Some(step) => Ok(self.try_step(round, step, applied, report).await? && !has_moved),
             None => Ok(!has_moved),
         }
@@ -137,11 +140,11 @@ impl TeamService {
             return Err(SkippedStep::Blocked(why));
         }
         match what {
-            FileChange::In(content) => {
+            FileChange::Pull(content) => {
                 self.put_here(round, &file, content.as_deref()).await?;
                 applied.pulled.insert(file);
             }
-            FileChange::Out(content) => {
+            FileChange::Push(content) => {
                 applied.pushed.insert(file.clone());
                 applied.out.insert(file, content);
             }
@@ -155,18 +158,18 @@ impl TeamService {
                     applied.out.insert(file, Some(bytes));
                 }
             }
-            FileChange::Apart { theirs, ours, aside } => {
+            FileChange::KeepBoth { theirs, ours, conflict_file } => {
                 // Save the local version under its new name before the remote's version replaces it.
-                self.put_here(round, &aside, Some(&ours)).await?;
+                self.put_here(round, &conflict_file, Some(&ours)).await?;
                 self.put_here(round, &file, Some(&theirs)).await?;
                 report.conflicts.push(api::TeamConflict {
                     name: file.to_string(),
-                    kept_as: aside.to_string(),
+                    kept_as: conflict_file.to_string(),
                     theirs_by: made_by(round, &file).await.unwrap_or_default(),
                 });
                 applied.pulled.insert(file);
-                applied.pushed.insert(aside.clone());
-                applied.out.insert(aside, Some(ours));
+                applied.pushed.insert(conflict_file.clone());
+                applied.out.insert(conflict_file, Some(ours));
             }
         }
         Ok(())
@@ -180,10 +183,10 @@ impl TeamService {
         what: &FileChange,
     ) -> Option<api::TeamBlocked> {
         let (incoming, outgoing) = match what {
-            FileChange::In(content) => (content.as_ref(), None),
-            FileChange::Out(content) => (None, content.as_ref()),
+            FileChange::Pull(content) => (content.as_ref(), None),
+            FileChange::Push(content) => (None, content.as_ref()),
             FileChange::Merged(merged) => (round.theirs.files.get(file), Some(merged)),
-            FileChange::Apart { theirs, ours, .. } => (Some(theirs), Some(ours)),
+            FileChange::KeepBoth { theirs, ours, .. } => (Some(theirs), Some(ours)),
         };
         if let Some(reasons) = unfit(file, incoming) {
             let by = made_by(round, file).await;
@@ -201,12 +204,12 @@ impl TeamService {
     ) -> StepOutcome {
         let expected = round.here.hashes.get(file).copied().into();
         let incoming =
-            IncomingFile { scope: Scope::Team, file, content, expected, note: "team sync" };
+            IncomingChange { scope: Scope::Team, file, content, expected, note: "team sync" };
         let written = self.memories.write_incoming(round.project, incoming).await;
         written.map_err(|obstacle| match obstacle {
-            SyncObstacle::Moved => SkippedStep::Moved,
-            SyncObstacle::Failed(error) => SkippedStep::Failed(error),
-            SyncObstacle::Refused(why) => {
+            WriteRefusal::Changed => SkippedStep::Moved,
+            WriteRefusal::Failed(error) => SkippedStep::Failed(error),
+            WriteRefusal::Refused(why) => {
                 SkippedStep::Blocked(blocked(file, BlockedWay::Incoming, vec![why], None))
             }
         })

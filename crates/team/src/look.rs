@@ -12,12 +12,12 @@ use bethink_store::TeamBase;
 
 use crate::errors::git_error;
 use crate::service::TeamService;
-use bethink_memdir::merge::Side;
+use bethink_memdir::merge::FileSet;
 
 /// A commit's memory files, and its other files, which are not read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TeamTree {
-    pub(crate) files: Side,
+    pub(crate) files: FileSet,
     pub(crate) blobs: BTreeMap<DirectoryFile, Oid>,
     pub(crate) others: BTreeMap<String, TreeEntry>,
     /// Files that are named like a memory but cannot be one, and the reason.
@@ -27,7 +27,7 @@ pub(crate) struct TeamTree {
 /// The local files, with the hashes that writes expect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TeamFiles {
-    pub(crate) files: Side,
+    pub(crate) files: FileSet,
     pub(crate) hashes: BTreeMap<DirectoryFile, Hash>,
     /// Files that could not be read, and the reason. They are not synced.
     pub(crate) unread: BTreeMap<DirectoryFile, String>,

@@ -9,7 +9,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::MemoryProject;
 
 use crate::look::{TeamFiles, TeamTree};
-use bethink_memdir::merge::Content;
+use bethink_memdir::merge::NewContent;
 
 pub(crate) struct BranchTips {
     /// The local branch's tip. A person may have moved it with git.
@@ -38,7 +38,7 @@ pub(crate) struct AppliedPlan {
     /// Files that the sync changed here.
     pub(crate) pulled: BTreeSet<DirectoryFile>,
     /// Files to change in the next commit, relative to the remote's tip.
-    pub(crate) out: BTreeMap<DirectoryFile, Content>,
+    pub(crate) out: BTreeMap<DirectoryFile, NewContent>,
     /// Files to report as pushed.
     pub(crate) pushed: BTreeSet<DirectoryFile>,
     /// Files that were neither pulled nor pushed, and keep their base.

@@ -156,7 +156,7 @@ fn around(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
             MemoryScope::Team => format!("bethink team resolve {topic}"),
             MemoryScope::Private | MemoryScope::Person => "bethink memory lint".to_owned(),
         };
-        let told = format!("has conflicting versions; run `{command}` to see them");
+        let told = format!("has conflicting versions; run `{command}` to resolve them");
         StyledText::from(INDENT).put(Tone::Warn, told)
     });
     links.chain(versions).map(|line| line.fitted(width)).collect()

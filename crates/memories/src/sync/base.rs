@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bethink_memdir::{DirectoryFile, Hash};
 use bethink_service::{Result, ServiceError, blocking, private_file};
-use bethink_store::{SyncedDirectory, SyncedVersion};
+use bethink_store::{DirectoryRevision, SyncedDirectory};
 use serde::{Deserialize, Serialize};
 
 /// Hashes of the files of a directory.
@@ -20,7 +20,7 @@ pub(crate) struct SyncBase {
     /// The directory's name on all machines.
     pub(crate) name: String,
     /// The newest known state of the database.
-    pub(crate) version: Option<SyncedVersion>,
+    pub(crate) version: Option<DirectoryRevision>,
     pub(crate) files: FileHashes,
     /// The text of the index, which is needed to merge two versions of it.
     pub(crate) index: Option<Arc<str>>,
@@ -31,7 +31,7 @@ pub(crate) struct SyncBase {
 #[serde(default)]
 struct StoredBase {
     name: String,
-    version: Option<SyncedVersion>,
+    version: Option<DirectoryRevision>,
     files: BTreeMap<String, String>,
     index: Option<Arc<str>>,
 }
@@ -43,7 +43,7 @@ impl SyncBase {
             private_file::remove_drafts(&path);
             match fs::read(&path) {
             Ok(json) => Ok(parsed(&json).unwrap_or_else(|| {
-                tracing::warn!(path = %path.display(), "unreadable; files that differ on two machines are kept in both versions");
+                tracing::warn!(path = %path.display(), "could not parse the base of a memory sync; both versions of files that differ will be kept");
                 Self::default()
             })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
@@ -121,8 +121,8 @@ mod tests {
 
     use super::*;
 
-    fn version(id: u128, revision: i64) -> Option<SyncedVersion> {
-        Some(SyncedVersion { id: Uuid::from_u128(id), revision })
+    fn version(id: u128, revision: i64) -> Option<DirectoryRevision> {
+        Some(DirectoryRevision { id: Uuid::from_u128(id), revision })
     }
 
     fn files(names: &[&str]) -> FileHashes {
@@ -134,7 +134,7 @@ mod tests {
         SyncBase { name, version: version(1, 7), files: files(&["fog", "mist"]), index }
     }
 
-    fn check(version: Option<SyncedVersion>, name: &str, ours: &[&str], expect: &FileHashes) {
+    fn check(version: Option<DirectoryRevision>, name: &str, ours: &[&str], expect: &FileHashes) {
         let new = Hash::of(b"new").to_string();
         let theirs = SyncedDirectory { version, files: vec![("fog.md".to_owned(), new)] };
         let found = base().for_sync(name, &files(ours), &theirs);

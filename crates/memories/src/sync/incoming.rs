@@ -11,7 +11,7 @@ use crate::service::MemoryService;
 
 /// A file as a sync wants it to be.
 #[derive(Clone, Copy, Debug)]
-pub struct IncomingFile<'a> {
+pub struct IncomingChange<'a> {
     pub scope: Scope,
     pub file: &'a DirectoryFile,
     /// `None` if it was removed.
@@ -23,9 +23,9 @@ pub struct IncomingFile<'a> {
 
 /// Why a file was not written.
 #[derive(Debug)]
-pub enum SyncObstacle {
+pub enum WriteRefusal {
     /// The file has changed since it was read.
-    Moved,
+    Changed,
     /// The file cannot be a memory here, for this reason.
     Refused(String),
     /// An error that concerns all files.
@@ -36,22 +36,22 @@ impl MemoryService {
     pub async fn write_incoming(
         &self,
         project: &MemoryProject,
-        IncomingFile { scope, file, content, expected, note }: IncomingFile<'_>,
-    ) -> Result<(), SyncObstacle> {
+        IncomingChange { scope, file, content, expected, note }: IncomingChange<'_>,
+    ) -> Result<(), WriteRefusal> {
         let text = content.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
-        let text = text.map_err(|_| SyncObstacle::Refused("it is not UTF-8".to_owned()))?;
+        let text = text.map_err(|_| WriteRefusal::Refused("it is not UTF-8".to_owned()))?;
         let author = Author { by: MemoryAuthor::Sync, session: None, note: note.to_owned() };
         let write = MemoryWrite { scope, file: file.clone(), text, expected, author };
         match self.write_memory(project, write).await {
             Ok(_) => Ok(()),
             // The outcome has both versions only if another write conflicted.
-            Err(error) if error.versions.is_some() => Err(SyncObstacle::Moved),
+            Err(error) if error.versions.is_some() => Err(WriteRefusal::Changed),
             Err(error) => Err(match error.kind {
                 ErrorKind::ShuttingDown | ErrorKind::StorageDamaged | ErrorKind::Internal => {
-                    SyncObstacle::Failed(error)
+                    WriteRefusal::Failed(error)
                 }
-                kind if kind.is_of_the_disk() => SyncObstacle::Failed(error),
-                _ => SyncObstacle::Refused(error.detail),
+                kind if kind.is_of_the_disk() => WriteRefusal::Failed(error),
+                _ => WriteRefusal::Refused(error.detail),
             }),
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bethink_config::Home;
 use bethink_memdir::Hash;
-use bethink_memdir::merge::{Content, FileChange, PlanStep, Side, plan, with_asides};
+use bethink_memdir::merge::{FileChange, FileSet, NewContent, PlanStep, plan, with_conflict_lines};
 use bethink_memdir::name::fold;
 use bethink_memdir_fs::DirectoryFile;
 use bethink_secrets::{ScannedText, scan};
@@ -21,11 +21,11 @@ use crate::memory_write::MAX_MEMORY_BYTES;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 use crate::sync::base::{FileHashes, SyncBase, hashes};
-use crate::sync::incoming::{IncomingFile, SyncObstacle};
+use crate::sync::incoming::{IncomingChange, WriteRefusal};
 use crate::sync::state::SyncProgress;
 
-/// For the history of a file that was changed on another machine.
-const NOTE: &str = "from another machine";
+/// For the history of a file that a sync changed.
+const NOTE: &str = "memory sync";
 
 /// How long to wait while files disappear.
 const REMOVAL_TIME: Duration = Duration::from_millis(500);
@@ -33,9 +33,9 @@ const REMOVAL_TIME: Duration = Duration::from_millis(500);
 /// Maximum number of files of a round, so that each of its statements takes seconds at most even over a slow line.
 const MOST_FILES: usize = 100;
 
-/// A directory that is synced.
+/// A directory that is target.
 #[derive(Clone, Copy)]
-pub(super) struct Synced<'a> {
+pub(super) struct SyncTarget<'a> {
     pub(super) project: &'a MemoryProject,
     pub(super) directory: &'a Arc<MemoryDirectory>,
     /// The directory's name on all machines.
@@ -45,18 +45,18 @@ pub(super) struct Synced<'a> {
 /// The contents of files that differ, and of the index.
 #[derive(Default)]
 struct Sides {
-    base: Side,
-    ours: Side,
-    theirs: Side,
+    base: FileSet,
+    ours: FileSet,
+    theirs: FileSet,
 }
 
 /// What a round does.
-struct Applied<'a> {
+struct RoundResult<'a> {
     /// What both sides have in common, so far.
     base: SyncBase,
     /// What the database gets.
-    out: Vec<(DirectoryFile, Content)>,
-    held: &'a mut BTreeMap<DirectoryFile, String>,
+    out: Vec<(DirectoryFile, NewContent)>,
+    skipped: &'a mut BTreeMap<DirectoryFile, String>,
 }
 
 /// How a round ended.
@@ -65,85 +65,85 @@ pub(super) enum RoundEnd {
     /// There are more files that differ.
     More,
     /// A file has changed meanwhile on one of the sides.
-    Moved,
+    Changed,
 }
 
 enum StepOutcome {
     Done,
-    /// The file is not synced.
-    Held,
+    /// The file is not target.
+    Skipped,
     /// The file has changed since it was read.
-    Moved,
+    Changed,
 }
 
 impl MemoryService {
-    /// Syncs up to [`MOST_FILES`] files, except those that are `held`. What both sides then have in common is stored even if the
+    /// Syncs up to [`MOST_FILES`] files, except those that are `skipped`. What both sides then have in common is stored even if the
     /// round fails.
     pub(super) async fn sync_round(
         &self,
-        synced: Synced<'_>,
+        target: SyncTarget<'_>,
         progress: &mut SyncProgress,
-        held: &mut BTreeMap<DirectoryFile, String>,
+        skipped: &mut BTreeMap<DirectoryFile, String>,
     ) -> Result<RoundEnd> {
-        let path = self.base_path(synced.directory);
+        let path = self.base_path(target.directory);
         let last = match progress.base.take() {
             Some(base) => base,
             None => SyncBase::read(path.clone()).await?,
         };
-        let mut applied = Applied { base: last.clone(), out: Vec::new(), held };
-        let ended = self.compare_and_apply(synced, &mut applied).await;
-        if applied.base != last {
-            applied.base.write(path).await?;
+        let mut result = RoundResult { base: last.clone(), out: Vec::new(), skipped };
+        let ended = self.compare_and_apply(target, &mut result).await;
+        if result.base != last {
+            result.base.write(path).await?;
         }
-        progress.base = Some(applied.base);
+        progress.base = Some(result.base);
         ended
     }
 
     async fn compare_and_apply(
         &self,
-        synced: Synced<'_>,
-        applied: &mut Applied<'_>,
+        target: SyncTarget<'_>,
+        result: &mut RoundResult<'_>,
     ) -> Result<RoundEnd> {
-        let Synced { directory, name, .. } = synced;
-        let shown = self.snapshot_to_sync(directory, &applied.base).await?;
+        let SyncTarget { directory, name, .. } = target;
+        let shown = self.snapshot_to_sync(directory, &result.base).await?;
         let there = self.cx.store().synced_directory(name.to_owned()).await?;
         let (ours, theirs) = (hashes_of(&shown), hashes(&there));
-        applied.base = applied.base.for_sync(name, &ours, &there);
-        applied.held.extend(unreadable(&shown));
-        applied.held.extend(twins(&ours, &theirs, &applied.base.files));
-        let all = ours.keys().chain(theirs.keys()).chain(applied.base.files.keys());
+        result.base = result.base.for_sync(name, &ours, &there);
+        result.skipped.extend(unreadable(&shown));
+        result.skipped.extend(case_collisions(&ours, &theirs, &result.base.files));
+        let all = ours.keys().chain(theirs.keys()).chain(result.base.files.keys());
         let (equal, differing): (BTreeSet<_>, BTreeSet<_>) =
             all.cloned().partition(|file| ours.get(file) == theirs.get(file));
         for file in equal {
-            set(&mut applied.base.files, &file, ours.get(&file).copied());
+            set(&mut result.base.files, &file, ours.get(&file).copied());
         }
         if let Some(index) = &shown.index {
-            applied.base.note_index(&index.text, index.hash);
+            result.base.note_index(&index.text, index.hash);
         }
         let mut differing =
-            differing.into_iter().filter(|file| !applied.held.contains_key(file)).peekable();
+            differing.into_iter().filter(|file| !result.skipped.contains_key(file)).peekable();
         if differing.peek().is_none() {
             return Ok(RoundEnd::Done);
         }
         let mut files: BTreeSet<DirectoryFile> = differing.by_ref().take(MOST_FILES).collect();
         let has_more = differing.peek().is_some();
         files.insert(DirectoryFile::Index);
-        let Some(sides) = self.sides(synced, &files, [&ours, &theirs], applied).await? else {
-            return Ok(RoundEnd::Moved);
+        let Some(sides) = self.sides(target, &files, [&ours, &theirs], result).await? else {
+            return Ok(RoundEnd::Changed);
         };
-        if !self.apply(synced, &sides, applied).await? {
-            return Ok(RoundEnd::Moved);
+        if !self.apply(target, &sides, result).await? {
+            return Ok(RoundEnd::Changed);
         }
-        let out = std::mem::take(&mut applied.out);
+        let out = std::mem::take(&mut result.out);
         if !out.is_empty() {
             let change =
-                |(file, new): &(DirectoryFile, Content)| change(&sides, file, new.as_ref());
+                |(file, new): &(DirectoryFile, NewContent)| change(&sides, file, new.as_ref());
             let changes = out.iter().map(change).collect();
             let changed = self.cx.store().change_synced_files(name.to_owned(), changes).await?;
-            let Some(version) = changed else { return Ok(RoundEnd::Moved) };
-            applied.base.version = Some(version);
+            let Some(version) = changed else { return Ok(RoundEnd::Changed) };
+            result.base.version = Some(version);
             for (file, content) in out {
-                applied.agree(&file, content.as_ref());
+                result.agree(&file, content.as_ref());
             }
             // Other clones of the repository on this machine.
             self.wake_directories(|other| {
@@ -184,10 +184,10 @@ impl MemoryService {
     /// Reads the contents of these files on all sides. Returns `None` if one of them is not what was listed.
     async fn sides(
         &self,
-        Synced { directory, name, .. }: Synced<'_>,
+        SyncTarget { directory, name, .. }: SyncTarget<'_>,
         files: &BTreeSet<DirectoryFile>,
         [ours, theirs]: [&FileHashes; 2],
-        applied: &mut Applied<'_>,
+        result: &mut RoundResult<'_>,
     ) -> Result<Option<Sides>> {
         let mut sides = Sides::default();
         let paths = files.iter().map(DirectoryFile::path).collect();
@@ -214,15 +214,15 @@ impl MemoryService {
                     }
                     Err(error) => {
                         sides.theirs.remove(file);
-                        applied.held.insert(file.clone(), error.detail);
+                        result.skipped.insert(file.clone(), error.detail);
                         continue;
                     }
                 }
             }
-            let Some(known) = applied.base.files.get(file) else { continue };
+            let Some(known) = result.base.files.get(file) else { continue };
             let both = [sides.ours.get(file), sides.theirs.get(file)].into_iter().flatten();
             let mut same = both.filter(|content| Hash::of(content) == *known);
-            let base = match (same.next(), &applied.base.index) {
+            let base = match (same.next(), &result.base.index) {
                 (Some(content), _) => Some(Arc::clone(content)),
                 (None, Some(index)) if *file == DirectoryFile::Index => {
                     Some(Arc::from(index.as_bytes()))
@@ -238,98 +238,103 @@ impl MemoryService {
     /// Returns `false` if a file has changed since it was read.
     async fn apply(
         &self,
-        synced: Synced<'_>,
+        target: SyncTarget<'_>,
         sides: &Sides,
-        applied: &mut Applied<'_>,
+        result: &mut RoundResult<'_>,
     ) -> Result<bool> {
         let steps = plan(&sides.base, &sides.ours, &sides.theirs);
         // The index is last, because it lists the topics.
         let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
-        let (mut asides, mut has_moved) = (Vec::new(), false);
+        let (mut conflicts, mut has_changed) = (Vec::new(), false);
         for step in topics {
-            let (file, aside) = (step.file.clone(), step.aside().cloned());
-            match self.try_step(synced, sides, step, applied).await? {
-                StepOutcome::Done => asides.extend(aside.map(|aside| (file, aside))),
-                StepOutcome::Held => {}
-                StepOutcome::Moved => {
-                    has_moved = true;
+            let (file, conflict_file) = (step.file.clone(), step.conflict_file().cloned());
+            match self.try_step(target, sides, step, result).await? {
+                StepOutcome::Done => {
+                    conflicts.extend(conflict_file.map(|conflict_file| (file, conflict_file)));
+                }
+                StepOutcome::Skipped => {}
+                StepOutcome::Changed => {
+                    has_changed = true;
                     break;
                 }
             }
         }
-        let says = |_: &str| "in conflict: run `bethink memory lint`".to_owned();
+        let says =
+            |topic: &str| format!("conflicting version of {topic}; a person must resolve it");
         let here = sides.ours.get(&DirectoryFile::Index);
-        let index = with_asides(index.into_iter().next(), here, &asides, says);
-        let Some(step) = index.filter(|step| !applied.held.contains_key(&step.file)) else {
-            return Ok(!has_moved);
+        let index = with_conflict_lines(index.into_iter().next(), here, &conflicts, says);
+        let Some(step) = index.filter(|step| !result.skipped.contains_key(&step.file)) else {
+            return Ok(!has_changed);
         };
-        let tried = self.try_step(synced, sides, step, applied).await?;
-        Ok(!has_moved && !matches!(tried, StepOutcome::Moved))
+        let tried = self.try_step(target, sides, step, result).await?;
+        Ok(!has_changed && !matches!(tried, StepOutcome::Changed))
     }
 
     async fn try_step(
         &self,
-        synced: Synced<'_>,
+        target: SyncTarget<'_>,
         sides: &Sides,
         step: PlanStep,
-        applied: &mut Applied<'_>,
+        result: &mut RoundResult<'_>,
     ) -> Result<StepOutcome> {
         let file = step.file.clone();
-        match self.apply_step(synced, sides, step, applied).await {
+        match self.apply_step(target, sides, step, result).await {
             Ok(()) => Ok(StepOutcome::Done),
-            Err(SyncObstacle::Moved) => Ok(StepOutcome::Moved),
-            Err(SyncObstacle::Refused(why)) => {
-                applied.held.insert(file, why);
-                Ok(StepOutcome::Held)
+            Err(WriteRefusal::Changed) => Ok(StepOutcome::Changed),
+            Err(WriteRefusal::Refused(why)) => {
+                result.skipped.insert(file, why);
+                Ok(StepOutcome::Skipped)
             }
-            Err(SyncObstacle::Failed(error)) if error.kind == ErrorKind::ReadOnly => {
-                applied.held.insert(file, error.detail);
-                Ok(StepOutcome::Held)
+            Err(WriteRefusal::Failed(error)) if error.kind == ErrorKind::ReadOnly => {
+                result.skipped.insert(file, error.detail);
+                Ok(StepOutcome::Skipped)
             }
-            Err(SyncObstacle::Failed(error)) => Err(error),
+            Err(WriteRefusal::Failed(error)) => Err(error),
         }
     }
 
     async fn apply_step(
         &self,
-        synced: Synced<'_>,
+        target: SyncTarget<'_>,
         sides: &Sides,
         PlanStep { file, what }: PlanStep,
-        applied: &mut Applied<'_>,
-    ) -> std::result::Result<(), SyncObstacle> {
+        result: &mut RoundResult<'_>,
+    ) -> std::result::Result<(), WriteRefusal> {
         let leaves = match &what {
-            FileChange::In(_) => None,
-            FileChange::Out(content) => content.as_ref(),
+            FileChange::Pull(_) => None,
+            FileChange::Push(content) => content.as_ref(),
             FileChange::Merged(merged) => Some(merged),
-            FileChange::Apart { ours, .. } => Some(ours),
+            FileChange::KeepBoth { ours, .. } => Some(ours),
         };
-        if let Some(why) = leaves.and_then(|content| obstacle(&file, content)) {
-            return Err(SyncObstacle::Refused(why));
+        if let Some(why) = leaves.and_then(|content| why_not_synced(&file, content)) {
+            return Err(WriteRefusal::Refused(why));
         }
-        let directory = synced.directory;
+        let directory = target.directory;
         match what {
-            FileChange::In(content) => {
-                self.put_here(synced, sides, &file, content.as_ref()).await?;
-                applied.agree(&file, content.as_ref());
+            FileChange::Pull(content) => {
+                self.put_here(target, sides, &file, content.as_ref()).await?;
+                result.agree(&file, content.as_ref());
             }
-            FileChange::Out(content) => applied.plan_change(sides, &file, content.as_ref()),
+            FileChange::Push(content) => result.plan_change(sides, &file, content.as_ref()),
             FileChange::Merged(merged) => {
-                self.put_here(synced, sides, &file, Some(&merged)).await?;
-                applied.plan_change(sides, &file, Some(&merged));
+                self.put_here(target, sides, &file, Some(&merged)).await?;
+                result.plan_change(sides, &file, Some(&merged));
             }
-            FileChange::Apart { theirs, ours, aside } => {
+            FileChange::KeepBoth { theirs, ours, conflict_file } => {
                 // Our version is saved under its new name before theirs replaces it. It may be there from an earlier sync.
-                let known = directory.read_file(&aside).await.map_err(SyncObstacle::Failed)?;
+                let known =
+                    directory.read_file(&conflict_file).await.map_err(WriteRefusal::Failed)?;
                 if known.is_some_and(|known| *known.bytes != *ours) {
-                    let why =
-                        format!("its other version would replace {aside}, which has another text");
-                    return Err(SyncObstacle::Refused(why));
+                    let why = format!(
+                        "could not save the local version as {conflict_file}: that file already exists with different content"
+                    );
+                    return Err(WriteRefusal::Refused(why));
                 }
-                self.put_here(synced, sides, &aside, Some(&ours)).await?;
-                self.put_here(synced, sides, &file, Some(&theirs)).await?;
-                applied.agree(&file, Some(&theirs));
-                applied.plan_change(sides, &aside, Some(&ours));
+                self.put_here(target, sides, &conflict_file, Some(&ours)).await?;
+                self.put_here(target, sides, &file, Some(&theirs)).await?;
+                result.agree(&file, Some(&theirs));
+                result.plan_change(sides, &conflict_file, Some(&ours));
             }
         }
         Ok(())
@@ -337,23 +342,24 @@ impl MemoryService {
 
     async fn put_here(
         &self,
-        Synced { project, directory, .. }: Synced<'_>,
+        SyncTarget { project, directory, .. }: SyncTarget<'_>,
         sides: &Sides,
         file: &DirectoryFile,
         content: Option<&Arc<[u8]>>,
-    ) -> std::result::Result<(), SyncObstacle> {
+    ) -> std::result::Result<(), WriteRefusal> {
         let ours = sides.ours.get(file);
         if ours == content {
             return Ok(());
         }
         let expected = ours.map(|ours| Hash::of(ours)).into();
         let content = content.map(|content| &**content);
-        let incoming = IncomingFile { scope: directory.scope, file, content, expected, note: NOTE };
+        let incoming =
+            IncomingChange { scope: directory.scope, file, content, expected, note: NOTE };
         self.write_incoming(project, incoming).await
     }
 }
 
-impl Applied<'_> {
+impl RoundResult<'_> {
     /// Notes that both sides have this content.
     fn agree(&mut self, file: &DirectoryFile, content: Option<&Arc<[u8]>>) {
         let hash = content.map(|content| Hash::of(content));
@@ -405,8 +411,8 @@ fn unreadable(shown: &DirectorySnapshot) -> BTreeMap<DirectoryFile, String> {
     strange.collect()
 }
 
-/// Returns files whose names some file systems cannot tell apart, and why they are not synced.
-fn twins(
+/// Returns files whose names some file systems cannot tell apart, and why they are not target.
+fn case_collisions(
     ours: &FileHashes,
     theirs: &FileHashes,
     base: &FileHashes,
@@ -422,12 +428,12 @@ fn twins(
     }
     let alike = known.into_values().filter(|files| files.len() > 1).flatten();
     alike
-        .map(|file| (file.clone(), "on some systems, its name is that of another file".to_owned()))
+        .map(|file| (file.clone(), "its name differs from another file's only in case, and some file systems cannot store both".to_owned()))
         .collect()
 }
 
 /// Returns why a content must not be copied to other machines.
-fn obstacle(file: &DirectoryFile, content: &[u8]) -> Option<String> {
+fn why_not_synced(file: &DirectoryFile, content: &[u8]) -> Option<String> {
     if content.len() as u64 > MAX_MEMORY_BYTES {
         return Some(format!("it has more than {MAX_MEMORY_BYTES} bytes"));
     }

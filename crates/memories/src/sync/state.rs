@@ -16,15 +16,15 @@ pub(crate) struct SyncState {
     /// The name of the directory on all machines.
     pub(super) name: OnceCell<String>,
     /// Whether the first use of the directory need not wait for a sync any more.
-    pub(super) first: OnceCell<()>,
+    pub(super) first_sync: OnceCell<()>,
     /// Held during a sync.
     pub(super) progress: AsyncMutex<SyncProgress>,
     /// Whether something other than the directory may have changed since the last sync.
-    pub(super) asked: AtomicBool,
+    pub(super) is_requested: AtomicBool,
     /// Why the last sync failed.
     pub(super) fault: Mutex<Option<String>>,
     /// Files that are not synced, and why.
-    pub(super) held: Mutex<BTreeMap<DirectoryFile, String>>,
+    pub(super) skipped: Mutex<BTreeMap<DirectoryFile, String>>,
 }
 
 #[derive(Debug, Default)]
@@ -48,17 +48,17 @@ impl SyncState {
             file: String::new(),
             line: None,
             what: format!("the directory could not be synced with your other machines: {why}"),
-            help: "it is tried again every few seconds; `bethink doctor` may show what is wrong"
+            help: "bethink tries again every 5 seconds; run `bethink doctor` to check the database connection"
                 .to_owned(),
         });
-        let held = locked(&self.held).clone().into_iter().map(|(file, why)| MemoryFinding {
+        let skipped = locked(&self.skipped).clone().into_iter().map(|(file, why)| MemoryFinding {
             severity: Severity::Warning,
             rule: "not-synced".to_owned(),
             file: file.path(),
             line: None,
             what: format!("the file is not synced with your other machines: {why}"),
-            help: "change the file, or leave it if you need it on this machine only".to_owned(),
+            help: "fix this to sync the file; the other files are synced without it".to_owned(),
         });
-        fault.into_iter().chain(held).collect()
+        fault.into_iter().chain(skipped).collect()
     }
 }
