@@ -33,6 +33,7 @@ mod session;
 mod shape;
 mod state;
 mod team;
+mod team_history;
 
 pub use agents::*;
 pub use candidate::*;
@@ -60,6 +61,7 @@ pub use session::*;
 pub use shape::*;
 pub use state::*;
 pub use team::*;
+pub use team_history::*;
 
 use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};

@@ -49,6 +49,12 @@ pub struct SearchHit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<AnsweredCall>,
     pub created_at: String,
+    /// In a search of the team's history, the login of the person who shared the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
+    /// In a search of the team's history, the name of the team's project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
 }
 
 /// The tool call that a result answers.

@@ -24,6 +24,7 @@ pub mod quick;
 pub mod routes;
 pub mod start;
 pub mod stop;
+mod team_history;
 
 pub use bethink_api::{MessageQuery, SearchQuery, SessionQuery, UsageQuery};
 pub use bethink_sse::SseEvent;

@@ -292,6 +292,9 @@ settings! {
         /// How long git may wait for a remote. A team's memory has only a few megabytes, so a slower remote is probably
         /// down.
         timeout_ms: Whole(100, DAY_MS) = 60_000,
+        /// What happens to secrets in history that is shared with the team: each is removed (`redact`), nothing of its message is
+        /// shared (`hold`), or they are shared, too (`allow`).
+        history_secrets: Either(&["redact", "hold", "allow"]) = "redact",
     }
     /// Which projects and transcripts are recorded.
     #[derive(Debug)]

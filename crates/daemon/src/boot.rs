@@ -13,6 +13,7 @@ use bethink_service::{Clock, ServiceContext, SystemClock};
 use bethink_sessions::SessionService;
 use bethink_store::{OpenReport, StoreError};
 use bethink_team::TeamService;
+use bethink_team_history::TeamHistoryService;
 use bethink_transfer::TransferService;
 
 use crate::boot_error::BootError;
@@ -50,6 +51,7 @@ impl Daemon {
         let memories = MemoryService::new(cx.clone(), models.clone(), sessions.clone());
         let notes = NotesService::new(cx.clone(), models.clone(), sessions.clone());
         let team = TeamService::new(cx.clone(), memories.clone());
+        let team_history = TeamHistoryService::new(cx.clone(), memories.clone());
         let transfer = TransferService::new(cx.clone(), search.clone(), sessions.clone());
         let hooks = HookService::new(
             cx.clone(),
@@ -67,8 +69,9 @@ impl Daemon {
             check: check.clone(),
             _lock: lock,
         };
-        let runner = connect::runner(&cx, &search, &sessions, &memories, &notes, &transfer);
-        connect::sessions(&sessions, &search, &memories, &notes, check);
+        let runner =
+            connect::runner(&cx, &search, &sessions, &memories, &notes, &team_history, &transfer);
+        connect::sessions(&sessions, &search, &memories, &notes, &team_history, check);
         let daemon = Self(Arc::new(Services {
             cx,
             models,
@@ -77,6 +80,7 @@ impl Daemon {
             memories,
             notes,
             team,
+            team_history,
             hooks,
             transfer,
             runner,
@@ -122,6 +126,7 @@ impl Daemon {
         }
         self.search.enqueue_stale_indexes().await.map_err(BootError::Index)?;
         self.transfer.follow_places().await.map_err(BootError::Transcripts)?;
+        self.team_history.resume().await.map_err(BootError::TeamHistory)?;
         self.cx.spawn(self.runner.clone().work());
         Ok(())
     }

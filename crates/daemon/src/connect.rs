@@ -12,6 +12,7 @@ use bethink_service::{JobHandler, JobRunner, ServiceContext};
 use bethink_sessions::{
     CollapseJob, Contributor, ForkCheckJob, Listener, SessionEvent, SessionService,
 };
+use bethink_team_history::TeamHistoryService;
 use bethink_transfer::TransferService;
 
 use crate::check::DailyCheck;
@@ -23,6 +24,7 @@ pub(crate) fn runner(
     sessions: &SessionService,
     memories: &MemoryService,
     notes: &NotesService,
+    team_history: &TeamHistoryService,
     transfer: &TransferService,
 ) -> JobRunner {
     let handlers: Vec<Arc<dyn JobHandler>> = vec![
@@ -34,6 +36,7 @@ pub(crate) fn runner(
         Arc::new(ExtractJob(memories.clone())),
         Arc::new(VectorsJob(memories.clone())),
         Arc::new(search.clone()),
+        Arc::new(team_history.clone()),
     ];
     JobRunner::new(cx.clone(), handlers)
 }
@@ -44,6 +47,7 @@ pub(crate) fn sessions(
     search: &SearchService,
     memories: &MemoryService,
     notes: &NotesService,
+    team_history: &TeamHistoryService,
     check: DailyCheck,
 ) {
     let contributors: Vec<Arc<dyn Contributor>> = vec![
@@ -53,6 +57,7 @@ pub(crate) fn sessions(
         Arc::new(RecallContributor(memories.clone())),
     ];
     let (search, memories, notes) = (search.clone(), memories.clone(), notes.clone());
+    let team_history = team_history.clone();
     let listeners: Vec<Listener> = vec![
         Box::new(move |event| match event {
             SessionEvent::Appended { handle, new, .. } => {
@@ -65,6 +70,7 @@ pub(crate) fn sessions(
         }),
         Box::new(move |event| memories.observe(event)),
         Box::new(move |event| notes.observe(event)),
+        Box::new(move |event| team_history.observe(event)),
     ];
     sessions.connect(contributors, listeners);
 }

@@ -29,6 +29,7 @@ use bethink_service::{JobRunner, ServiceContext};
 use bethink_sessions::SessionService;
 use bethink_store::StoreError;
 use bethink_team::TeamService;
+use bethink_team_history::TeamHistoryService;
 use bethink_transfer::TransferService;
 use tokio::sync::OnceCell;
 
@@ -50,6 +51,7 @@ pub struct Services {
     pub memories: MemoryService,
     pub notes: NotesService,
     pub team: TeamService,
+    pub team_history: TeamHistoryService,
     pub hooks: HookService,
     pub transfer: TransferService,
     runner: JobRunner,

@@ -7,10 +7,11 @@
 //! the repository's objects and refs are used. Overriding each setting that can run a program would not be enough, because new
 //! releases of git add such settings.
 //!
-//! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`] → [`checkout`].
+//! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`] → [`checkout`]; [`name`].
 
 pub mod checkout;
 pub mod error;
+pub mod name;
 pub mod oid;
 pub mod read;
 pub mod remote;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use checkout::Checkout;
 pub use error::{GitError, GitTrouble};
+pub use name::repository_name;
 pub use oid::{NotAnOid, Oid};
 pub use read::{CommittedChange, TreeEntry};
 pub use remote::{BadRemote, PushOutcome, Remote};

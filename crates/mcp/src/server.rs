@@ -63,11 +63,17 @@ impl ServerHandler for Server {
         if let Some(client) = context.client_info() {
             self.daemon.memories.note_mcp_client(&client.name);
         }
-        Ok(ListToolsResult::with_all_items(tools::all()))
+        let mut listed = tools::all();
+        // Nobody else pays for it.
+        if self.daemon.team_history.is_member().await {
+            listed.extend(tools::of_team());
+        }
+        Ok(ListToolsResult::with_all_items(listed))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::all().into_iter().find(|tool| tool.name == name)
+        let mut known = tools::all().into_iter().chain(tools::of_team());
+        known.find(|tool| tool.name == name)
     }
 
     async fn call_tool(

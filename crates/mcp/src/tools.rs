@@ -7,6 +7,7 @@ pub(crate) mod notes;
 pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod search_history;
+pub(crate) mod search_team;
 pub(crate) mod todos;
 
 use std::future::Future;
@@ -33,6 +34,11 @@ pub(crate) fn all() -> Vec<Tool> {
     ]
 }
 
+/// The tools for members of a team's project, after all others.
+pub(crate) fn of_team() -> Vec<Tool> {
+    vec![search_team::described()]
+}
+
 /// Calls a tool. An unknown name is a protocol error; every other error is the tool's answer.
 pub(crate) async fn call(
     client: McpClient,
@@ -47,6 +53,7 @@ pub(crate) async fn call(
         "todos" => answer(arguments, |input| run_to_end(todos::call(client, input))).await,
         "expand" => answer(arguments, |input| expand::call(client, input)).await,
         "memory" => answer(arguments, |input| run_to_end(memory::call(client, input))).await,
+        "search_team" => answer(arguments, |input| search_team::call(client, input)).await,
         _ => Err(unknown(name)),
     }
 }
@@ -112,7 +119,7 @@ mod tests {
 
     #[test]
     fn every_tool_tells_its_effect_and_its_shapes() {
-        for tool in all() {
+        for tool in all().into_iter().chain(of_team()) {
             let hints = tool.annotations.unwrap();
             let said = [
                 hints.read_only_hint,
@@ -167,9 +174,10 @@ mod tests {
     fn only_readers_say_so() {
         let readers: Vec<_> = all()
             .into_iter()
+            .chain(of_team())
             .filter(|tool| tool.annotations.as_ref().unwrap().read_only_hint == Some(true))
             .map(|tool| tool.name)
             .collect();
-        assert_eq!(readers, ["recall", "search_history", "notes", "expand"]);
+        assert_eq!(readers, ["recall", "search_history", "notes", "expand", "search_team"]);
     }
 }

@@ -8,7 +8,6 @@
 
 mod base;
 mod incoming;
-mod name;
 mod round;
 pub(crate) mod state;
 
@@ -17,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bethink_git::{Git, GitLimits};
+use bethink_git::{Git, GitLimits, repository_name};
 use bethink_memdir::Scope;
 use bethink_memdir_fs::Dirty;
 use bethink_service::{Result, ServiceError, blocking, locked};
@@ -26,7 +25,6 @@ use tokio::time::timeout;
 use crate::directory::MemoryDirectory;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-use crate::sync::name::repository_name;
 use crate::sync::round::{RoundEnd, SyncTarget};
 use crate::sync::state::SyncProgress;
 
@@ -134,24 +132,30 @@ impl MemoryService {
             return Ok(scope.to_string());
         }
         let root = project.root.clone();
-        let (is_here, is_repository) =
-            blocking(move || Ok((root.is_dir(), root.join(".git").is_dir()))).await?;
-        let origin = match is_repository {
-            true => Git::new(std::env::vars_os(), GitLimits::default()).origin(&project.root).await,
-            false => Ok(None),
-        };
-        let repository = match origin {
-            Ok(url) => url.as_deref().and_then(repository_name),
-            Err(error) => {
-                let detail = format!("could not read the URL of the remote `origin`: {error}");
-                return Err(ServiceError::conflict(detail));
-            }
-        };
+        let is_here = blocking(move || Ok(root.is_dir())).await?;
+        let repository = project.repository().await?;
         let name = match repository.is_some() || !is_here {
             true => self.cx.store().record_project_name(project.key.clone(), repository).await?,
             // What another machine has at the same path may be something else.
             false => None,
         };
         Ok(format!("{}/{scope}", name.as_ref().unwrap_or(&project.key)))
+    }
+}
+
+impl MemoryProject {
+    /// Returns the name of the repository from which the project was cloned, such as `github.com/ann/mill`.
+    pub async fn repository(&self) -> Result<Option<String>> {
+        let root = self.root.clone();
+        if !blocking(move || Ok(root.join(".git").is_dir())).await? {
+            return Ok(None);
+        }
+        let git = Git::new(std::env::vars_os(), GitLimits::default());
+        let url = git.origin(&self.root).await.map_err(|error| {
+            ServiceError::conflict(format!(
+                "could not read the URL of the remote `origin`: {error}"
+            ))
+        })?;
+        Ok(url.as_deref().and_then(repository_name))
     }
 }

@@ -22,6 +22,9 @@ pub fn hit(hit: &SearchHit, across: bool, look: TerminalLook, now: Timestamp) ->
         .plain(" ")
         .put(Tone::Accent, who)
         .dim(format!("  {}", ago(&hit.created_at, now)));
+    if let Some(person) = &hit.person {
+        head = head.plain("  ").strong(person.clone());
+    }
     if across {
         head = head.dim(format!("  {}", name(hit)));
     }

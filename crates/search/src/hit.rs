@@ -77,6 +77,8 @@ fn hit(question: &Question, read: &ReadHit) -> api::SearchHit {
         // `name_call` completes the call once its message has been read.
         answers: result.map(|id| api::AnsweredCall { seq: 0, tool: id, input: String::new() }),
         created_at: rfc3339(message.created_at),
+        person: None,
+        project: None,
     }
 }
 

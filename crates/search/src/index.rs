@@ -179,7 +179,8 @@ fn entries(before: Option<StoredMessage>, batch: Vec<StoredMessage>) -> Vec<(Seq
     entries
 }
 
-fn terms_of(message: &Message, before: Option<&Message>) -> Terms {
+/// Returns the terms of a message, which is read in the context of the previous one.
+pub fn terms_of(message: &Message, before: Option<&Message>) -> Terms {
     let fields = bethink_recall::fields(message);
     Terms {
         user: fields.user,

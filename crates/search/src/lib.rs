@@ -15,6 +15,7 @@ mod hit;
 mod index;
 mod query;
 
+pub use index::terms_of;
 pub use query::{MAX_HITS, MAX_QUERY};
 
 #[derive(Clone, Debug)]

@@ -9,7 +9,9 @@ use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
 use bethink_recall::{Evidence, Question, RankedMessage, SessionExtent, Weights, marks};
 use bethink_service::{Result, ServiceError, blocking, parse_rfc3339, parse_stored};
-use bethink_store::{Family, IndexLookup, SearchScope, StoredMessage, TermPlaces};
+use bethink_store::{
+    Family, IndexLookup, SearchScope, StoreResult, StoredMessage, TeamScope, TermPlaces,
+};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
 use crate::SearchService;
@@ -33,6 +35,14 @@ const SECOND_LOOK: usize = 10;
 const FILTERED_HITS: usize = 20;
 /// Maximum length, in days, of a period whose days are looked up one by one.
 const MAX_FILTER_DAYS: i64 = 100;
+
+/// Which history to search.
+#[derive(Clone, Debug)]
+enum SearchedHistory {
+    Own(SearchScope),
+    /// What people share with the team.
+    Team(TeamScope),
+}
 
 /// Conditions that a hit must meet.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +70,8 @@ impl SearchService {
         id: SessionId,
         request: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
-        self.search_in(SearchScope::Session(id), request).await
+        self.cx.store().session(id).await?;
+        self.search_in(SearchedHistory::Own(SearchScope::Session(id)), request).await
     }
 
     /// Searches all sessions of a project, or of all projects.
@@ -69,22 +80,30 @@ impl SearchService {
         project_dir: Option<String>,
         request: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
-        self.search_in(project_dir.map_or(SearchScope::All, SearchScope::Project), request).await
+        let scope = project_dir.map_or(SearchScope::All, SearchScope::Project);
+        self.search_in(SearchedHistory::Own(scope), request).await
+    }
+
+    /// Searches what people share with the team.
+    pub async fn search_team(
+        &self,
+        scope: api::TeamHistoryScope,
+        request: &api::SearchQuery,
+    ) -> Result<api::SearchHits> {
+        let api::TeamHistoryScope { project, person } = scope;
+        self.search_in(SearchedHistory::Team(TeamScope { project, person }), request).await
     }
 
     async fn search_in(
         &self,
-        scope: SearchScope,
+        history: SearchedHistory,
         request: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
         let limit = limit_of(request)?;
         let filter = Filter::of(request)?;
-        if let SearchScope::Session(id) = scope {
-            self.cx.store().session(id).await?;
-        }
         let question = Question::new(&request.q);
         let plan = TermPlan::new(&question, &request.q, &filter, day_of(self.cx.now()));
-        let (found, complete) = self.look_up(scope.clone(), &plan).await?;
+        let (found, complete) = self.look_up(&history, &plan).await?;
         // Some ranked messages may be dropped after they are read.
         let selective =
             filter.must_be_read() || (question.needs_phrases && !question.phrases.is_empty());
@@ -92,9 +111,10 @@ impl SearchService {
         let depth = if selective { step * FILTERED_HITS } else { step };
         let sessions: Vec<SessionId> = found.sessions.iter().map(|one| one.session).collect();
         let ranked = ranked_within(found, plan, depth).await?;
-        let mut hits = Hits::new(&question, !matches!(scope, SearchScope::Session(_)));
+        let mut hits = Hits::new(&question, !history.is_one_session());
         for places in ranked.chunks(step) {
-            for (session, message, score) in self.read(places, &sessions, &filter).await? {
+            for (session, message, score) in self.read(&history, places, &sessions, &filter).await?
+            {
                 hits.look_at(session, message, score);
             }
             if hits.len() >= limit {
@@ -102,15 +122,16 @@ impl SearchService {
             }
         }
         let mut hits = hits.best(limit);
-        self.add_calls(&mut hits).await?;
-        self.add_titles(&scope, &mut hits).await?;
+        self.add_calls(&history, &mut hits).await?;
+        self.add_sessions(&history, &mut hits).await?;
         Ok(api::SearchHits { hits, complete })
     }
 
     /// Returns the numbers of the best messages of a session, best first.
     pub async fn find(&self, id: SessionId, q: &str, limit: usize) -> Result<Vec<Seq>> {
         let plan = TermPlan::new(&Question::new(q), q, &Filter::default(), day_of(self.cx.now()));
-        let (found, _) = self.look_up(SearchScope::Session(id), &plan).await?;
+        let history = SearchedHistory::Own(SearchScope::Session(id));
+        let (found, _) = self.look_up(&history, &plan).await?;
         let ranked = ranked_within(found, plan, limit).await?;
         Ok(ranked.into_iter().map(|hit| Seq(u64::from(hit.seq))).collect())
     }
@@ -118,9 +139,21 @@ impl SearchService {
     /// Completes the index, so that every acknowledged message is found, and returns the positions of terms. If the
     /// index is far behind, as after an upgrade or a recovery, this does not wait until the index is complete. The
     /// second value states whether it was complete.
-    async fn look_up(&self, scope: SearchScope, plan: &TermPlan) -> Result<(TermPlaces, bool)> {
+    async fn look_up(
+        &self,
+        history: &SearchedHistory,
+        plan: &TermPlan,
+    ) -> Result<(TermPlaces, bool)> {
         let (terms, families) = (plan.groups.concat(), plan.families.clone());
-        let lookup = IndexLookup { scope, terms, families, most: POSTINGS };
+        let lookup = |scope| IndexLookup { scope, terms, families, most: POSTINGS };
+        let lookup = match history {
+            SearchedHistory::Own(scope) => lookup(scope.clone()),
+            // Messages are shared together with their terms.
+            SearchedHistory::Team(scope) => {
+                let lookup = lookup(SearchScope::All);
+                return Ok((self.cx.store().team_lookup(scope.clone(), lookup).await?, true));
+            }
+        };
         let found = self.cx.store().lookup(lookup.clone()).await?;
         let lagging = lagging(&found);
         if lagging.is_empty() {
@@ -152,8 +185,20 @@ impl SearchService {
         Ok(true)
     }
 
+    async fn messages_at(
+        &self,
+        history: &SearchedHistory,
+        places: Vec<(SessionId, Seq)>,
+    ) -> StoreResult<Vec<(SessionId, StoredMessage)>> {
+        match history {
+            SearchedHistory::Own(_) => self.cx.store().messages_at(places).await,
+            SearchedHistory::Team(_) => self.cx.store().team_messages_at(places).await,
+        }
+    }
+
     async fn read(
         &self,
+        history: &SearchedHistory,
         ranked: &[RankedMessage],
         sessions: &[SessionId],
         filter: &Filter,
@@ -164,7 +209,8 @@ impl SearchService {
         };
         let scores: HashMap<_, _> =
             ranked.iter().filter_map(|hit| Some((place(hit)?, hit.score))).collect();
-        let stored = self.cx.store().messages_at(ranked.iter().filter_map(place).collect()).await?;
+        let places = ranked.iter().filter_map(place).collect();
+        let stored = self.messages_at(history, places).await?;
         let mut read = Vec::with_capacity(stored.len());
         for (session, stored) in stored {
             let score = scores.get(&(session, stored.seq)).copied().unwrap_or_default();
@@ -173,7 +219,7 @@ impl SearchService {
             }
         }
         let Some(path) = &filter.path else { return Ok(read) };
-        let calls = self.calls_before(&read).await?;
+        let calls = self.calls_before(history, &read).await?;
         read.retain(|(session, message, _)| {
             let call = calls.get(&(*session, message.seq));
             let about = [Some(message), call].into_iter().flatten().flat_map(marks::paths_of);
@@ -185,6 +231,7 @@ impl SearchService {
     /// Returns, for each message with tool results, the previous message, which contains the calls.
     async fn calls_before(
         &self,
+        history: &SearchedHistory,
         read: &[(SessionId, Message, f32)],
     ) -> Result<HashMap<(SessionId, Seq), Message>> {
         let places = read
@@ -192,7 +239,7 @@ impl SearchService {
             .filter(|(_, message, _)| message.tool_results().next().is_some())
             .map(|(session, message, _)| (*session, Seq(message.seq.0.saturating_sub(1))))
             .collect();
-        let stored = self.cx.store().messages_at(places).await?;
+        let stored = self.messages_at(history, places).await?;
         let call = |(session, stored): (SessionId, StoredMessage)| {
             Ok(((session, stored.seq.next()), parse_stored(stored)?))
         };
@@ -200,12 +247,16 @@ impl SearchService {
     }
 
     /// Adds the tool calls to hits that are results: a result means little without its call.
-    async fn add_calls(&self, hits: &mut [api::SearchHit]) -> Result<()> {
+    async fn add_calls(
+        &self,
+        history: &SearchedHistory,
+        hits: &mut [api::SearchHit],
+    ) -> Result<()> {
         let results = hits.iter().filter(|hit| hit.answers.is_some());
         let places = results
             .map(|hit| (SessionId(hit.session_id), Seq(hit.seq.saturating_sub(1))))
             .collect();
-        for (session, stored) in self.cx.store().messages_at(places).await? {
+        for (session, stored) in self.messages_at(history, places).await? {
             let call = parse_stored(stored)?;
             for hit in hits.iter_mut() {
                 if hit.session_id == session.0 && hit.seq == call.seq.0 + 1 {
@@ -217,10 +268,20 @@ impl SearchService {
         Ok(())
     }
 
-    async fn add_titles(&self, scope: &SearchScope, hits: &mut [api::SearchHit]) -> Result<()> {
-        if let SearchScope::Session(_) = scope {
-            return Ok(());
+    /// Adds to hits what is known about their sessions, if several were searched.
+    async fn add_sessions(
+        &self,
+        history: &SearchedHistory,
+        hits: &mut [api::SearchHit],
+    ) -> Result<()> {
+        match history {
+            SearchedHistory::Own(SearchScope::Session(_)) => Ok(()),
+            SearchedHistory::Own(_) => self.add_titles(hits).await,
+            SearchedHistory::Team(_) => self.add_people(hits).await,
         }
+    }
+
+    async fn add_titles(&self, hits: &mut [api::SearchHit]) -> Result<()> {
         let mut titles: HashMap<SessionId, Option<String>> = HashMap::new();
         for hit in hits {
             let id = SessionId(hit.session_id);
@@ -235,6 +296,26 @@ impl SearchService {
             };
         }
         Ok(())
+    }
+
+    async fn add_people(&self, hits: &mut [api::SearchHit]) -> Result<()> {
+        let mut ids: Vec<SessionId> = hits.iter().map(|hit| SessionId(hit.session_id)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for session in self.cx.store().team_sessions_at(ids).await? {
+            for hit in hits.iter_mut().filter(|hit| hit.session_id == session.id.0) {
+                hit.title.clone_from(&session.title);
+                hit.person = Some(session.person.clone());
+                hit.project = Some(session.project.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SearchedHistory {
+    fn is_one_session(&self) -> bool {
+        matches!(self, Self::Own(SearchScope::Session(_)))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::provider_format::translate_problems;
 use crate::routes::{
     access, agents, candidates, compactions, context, dashboard, events, files, hooks,
     instructions, jobs, memories, memory_work, messages, notes, recording, search, sessions, state,
-    system, team, usage,
+    system, team, team_history, usage,
 };
 
 /// All routes. The inner router is only the fallback of the outer one, so that the guard runs before routing.
@@ -109,6 +109,13 @@ routes! {
     "/v1/team/init" => post team::init;
     "/v1/team/sync" => post team::sync;
     "/v1/team/resolve" => post team::resolve;
+    "/v1/team/history" => get team_history::status, post team_history::share, delete team_history::unshare;
+    "/v1/team/history/members" => put team_history::set_member;
+    "/v1/team/history/search" => get team_history::search;
+    "/v1/team/history/sessions" => get team_history::sessions;
+    "/v1/team/history/sessions/{id}" => get team_history::session, delete team_history::remove;
+    "/v1/team/history/sessions/{id}/messages" => get team_history::messages;
+    "/v1/sessions/{id}/sharing" => put team_history::share_session;
     "/v1/memories/search" => get memories::search;
     "/v1/memories/import" => post memories::import;
     "/v1/memories/share" => post team::share;
@@ -242,6 +249,16 @@ mod tests {
         ("post", "/v1/team/init"),
         ("post", "/v1/team/sync"),
         ("post", "/v1/team/resolve"),
+        ("get", "/v1/team/history"),
+        ("post", "/v1/team/history"),
+        ("delete", "/v1/team/history"),
+        ("put", "/v1/team/history/members"),
+        ("get", "/v1/team/history/search"),
+        ("get", "/v1/team/history/sessions"),
+        ("get", "/v1/team/history/sessions/{id}"),
+        ("delete", "/v1/team/history/sessions/{id}"),
+        ("get", "/v1/team/history/sessions/{id}/messages"),
+        ("put", "/v1/sessions/{id}/sharing"),
         ("get", "/v1/proposals"),
         ("post", "/v1/proposals"),
         ("post", "/v1/proposals/{id}/approve"),

@@ -154,7 +154,7 @@ impl From<StoreError> for ServiceError {
             E::Conflict(_) => Self::new(ErrorKind::Conflict, detail),
             E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads still work")
                 .hint("free some space, and writes will work again"),
-            E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
+            E::ReadOnly(_) | E::Denied(_) => Self::new(ErrorKind::ReadOnly, detail)
                 .hint("check the permissions of bethink's home directory, or of its user in the database"),
             E::Disk(_) => Self::new(ErrorKind::StorageFailed, detail)
                 .hint("check the disk of bethink's home directory, then send the request again"),

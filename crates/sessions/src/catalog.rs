@@ -211,6 +211,7 @@ pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
         last_seq: session.last_seq.0,
         created_at: rfc3339(session.created_at),
         updated_at: rfc3339(session.updated_at),
+        shared: None,
         children: Vec::new(),
         agent: None,
     }

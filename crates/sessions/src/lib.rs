@@ -50,6 +50,7 @@ pub use forks::ForkCheckJob;
 pub use handle::{FactsGuard, SessionFeature, SessionGuard, SessionHandle};
 
 pub use loaded::LoadedSession;
+pub use messages::stored_out;
 pub use prefix::SessionPrefix;
 pub use record::restored_texts;
 pub use request::{ClientParts, Inject, Moment, PromptRequest, RecallQuery};

@@ -333,7 +333,7 @@ pub(crate) fn message_event(seq: Seq, id: &MessageId, role: Role) -> Event {
     Event::Message { seq, id: id.to_string(), role: role.as_str() }
 }
 
-pub(crate) fn stored_out(stored: StoredMessage) -> Result<api::HistoryMessage> {
+pub fn stored_out(stored: StoredMessage) -> Result<api::HistoryMessage> {
     let raw = String::from_utf8(stored.raw.into()).map_err(ServiceError::internal)?;
     Ok(api::HistoryMessage {
         seq: stored.seq.0,

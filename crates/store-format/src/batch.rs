@@ -80,6 +80,19 @@ impl SortedBatch {
         postings.finish()
     }
 
+    /// Returns the places of each term, in order of term and of seq, in a session whose index is not used.
+    pub fn places(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = Posting>)> {
+        self.terms.iter().map(|(term, places)| {
+            let posting = |(seq, counts, length): &(u32, Counts, u8)| Posting {
+                session: 0,
+                seq: *seq,
+                counts: *counts,
+                length: *length,
+            };
+            (term.as_str(), places.iter().map(posting))
+        })
+    }
+
     fn is_new(&self, place: u32, indexed: Seq, last: Seq) -> bool {
         let place = Seq(u64::from(place));
         indexed < place && place <= last.min(self.through)

@@ -43,6 +43,7 @@ macro_rules! columns {
             ::bethink_store::ProposalState, i64, |state| $crate::number_in(&$crate::PROPOSAL_STATES, &state), |column| $crate::at(&$crate::PROPOSAL_STATES, column, "a proposal has the unknown state");
             ::bethink_store::MemoryAuthor, String, |author| author.to_string(), |text| $crate::word(&text, "a memory has the unknown author");
             ::bethink_store::MemoryKind, String, |kind| kind.to_string(), |text| $crate::word(&text, "a candidate has the unknown type");
+            ::bethink_store::TeamRole, String, |role| role.to_string(), |text| $crate::word(&text, "a member has the unknown role");
             ::bethink_store::ProposalAuthor, String, |author| author.to_string(), |text| $crate::word(&text, "a proposal has the unknown author");
         }
     };

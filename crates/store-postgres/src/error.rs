@@ -45,8 +45,11 @@ pub(crate) fn fails_all(error: &StoreError) -> bool {
 fn from_code(code: &str, message: String) -> StoreError {
     match code {
         "53100" => StoreError::Full,
-        // A standby server, or rights that are missing.
-        "25006" | "42501" => StoreError::ReadOnly(message),
+        // A standby server.
+        "25006" => StoreError::ReadOnly(message),
+        "42501" => StoreError::Denied(message),
+        // What functions of the team's tables refuse.
+        "BT010" => StoreError::Conflict(message),
         // A table or a column that the migrations created is missing.
         "42P01" | "42703" => StoreError::Damaged(message),
         // The server is stopping or starting, the statement was cancelled, another process had a lock too long, or this
@@ -75,9 +78,8 @@ mod tests {
     fn faults_of_the_server_are_told_from_others() {
         let is = |code: &str| from_code(code, "why".to_owned());
         assert!(matches!(is("53100"), StoreError::Full));
-        for code in ["25006", "42501"] {
-            assert!(matches!(is(code), StoreError::ReadOnly(_)), "{code}");
-        }
+        assert!(matches!(is("25006"), StoreError::ReadOnly(_)));
+        assert!(matches!(is("42501"), StoreError::Denied(_)));
         for code in [
             "08006", "25P03", "28P01", "3D000", "40P01", "53300", "55P03", "57P01", "57P03",
             "58030",

@@ -64,6 +64,7 @@ mod sql;
 mod store;
 mod synced;
 mod team;
+mod team_history;
 mod tidy;
 mod writer;
 

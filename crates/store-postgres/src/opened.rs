@@ -126,7 +126,7 @@ impl From<StoreError> for PostgresOpenError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Full => Self::Full,
-            StoreError::ReadOnly(why) => Self::ReadOnly(why),
+            StoreError::ReadOnly(why) | StoreError::Denied(why) => Self::ReadOnly(why),
             StoreError::Server(why) => Self::Unreachable(why),
             StoreError::InUse(holder) => Self::InUse(holder),
             StoreError::Newer { found, known } => Self::Newer { found, known },

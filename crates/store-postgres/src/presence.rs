@@ -255,6 +255,7 @@ impl Inbox {
             Message::Wanted { .. } => return,
             Message::Text { text, .. } => PeerNews::Text(text),
             Message::Memory { directory } => PeerNews::Memory(directory),
+            Message::Sharing => PeerNews::Sharing,
         };
         // It fails only when the store is being dropped.
         drop(self.news.send(news));
@@ -275,6 +276,8 @@ pub(crate) enum Message {
     Text { number: usize, text: String },
     /// The sender has changed synced files of this directory.
     Memory { directory: String },
+    /// The sender has changed which history is shared with the team.
+    Sharing,
 }
 
 impl Message {
@@ -285,6 +288,7 @@ impl Message {
             Self::Released => format!("{from} released"),
             Self::Text { number, text } => format!("{from} tells {number} {text}"),
             Self::Memory { directory } => format!("{from} changed {directory}"),
+            Self::Sharing => format!("{from} shares"),
         }
     }
 
@@ -297,6 +301,7 @@ impl Message {
                 Self::Wanted { session: session.parse().ok()?, holder: holder.parse().ok()? }
             }
             None if message == "released" => Self::Released,
+            None if message == "shares" => Self::Sharing,
             Some(("tells", rest)) => {
                 let (number, text) = rest.split_once(' ')?;
                 Self::Text { number: number.parse().ok()?, text: text.to_owned() }
@@ -461,6 +466,7 @@ mod tests {
             Message::Released,
             Message::Text { number: 3, text: "a {\"b\": 1}\n c".to_owned() },
             Message::Memory { directory: "github.com/ann/the mill/private".to_owned() },
+            Message::Sharing,
         ] {
             assert_eq!(Message::parse(&message.clone().text(9)), Some((9, message)));
         }

@@ -27,9 +27,9 @@ use crate::sql::{Row, Statement, sql};
 
 /// The hashes of the notes that each home wrote into its files. They follow from the notes, whose row says which home wrote it.
 const NOTES_FILES: &str = "notes_files";
-/// Tables of this database alone: those of daemons, the index, which is made from history again, and synced memory, which each home
-/// has in its files.
-const OWN_TABLES: [&str; 11] = [
+/// Tables of this database alone: those of daemons, the index, which is made from history again, synced memory, which each home
+/// has in its files, and what is shared with the team of this database.
+const OWN_TABLES: [&str; 13] = [
     "_sqlx_migrations",
     UNFINISHED_COPY,
     "daemons",
@@ -38,6 +38,8 @@ const OWN_TABLES: [&str; 11] = [
     "index_segments",
     "index_sessions",
     NOTES_FILES,
+    "session_sharing",
+    "shared_projects",
     "synced_directories",
     "synced_files",
     "synced_projects",

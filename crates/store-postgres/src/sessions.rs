@@ -15,6 +15,7 @@ use crate::receipts;
 use crate::record::Record;
 use crate::segments;
 use crate::sql::{Row, not_found, sql};
+use crate::team_history;
 
 const INSERT: &str = "
     INSERT INTO sessions (
@@ -95,7 +96,7 @@ const LOCK_TO_DELETE: &str = "
     FOR UPDATE";
 
 /// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
-const DELETE: [&str; 18] = [
+const DELETE: [&str; 19] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -118,6 +119,7 @@ const DELETE: [&str; 18] = [
     "DELETE FROM extraction_plan_writes WHERE session = $1",
     "DELETE FROM candidates_of_homes WHERE session = $1",
     "DELETE FROM transcript_positions WHERE session = $1",
+    "DELETE FROM session_sharing WHERE session = $1",
     "DELETE FROM messages WHERE session = $1",
     "DELETE FROM sessions WHERE id = $1",
 ];
@@ -252,7 +254,8 @@ pub(crate) async fn list(
     let mut sessions = list.all(&mut *readers.get().await?, SessionRecord::read).await?;
     let more = sessions.len() > wanted;
     sessions.truncate(wanted);
-    let cursor = sessions.last().filter(|_| more).map(write_cursor);
+    let last = sessions.last().filter(|_| more);
+    let cursor = last.map(|last| write_cursor(last.updated_at, last.id));
     Ok((sessions, cursor))
 }
 
@@ -296,15 +299,15 @@ pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<
     for statement in DELETE {
         sql(statement).bind(id).run(&mut *db).await?;
     }
-    Ok(())
+    team_history::forget(db, id).await
 }
 
-/// Returns the cursor after this session: its `updated_at` and id.
-fn write_cursor(session: &SessionRecord) -> String {
-    format!("{}.{}", session.updated_at.0, session.id.0.simple())
+/// Returns the cursor after the session with this id.
+pub(crate) fn write_cursor(updated_at: UnixMicros, id: SessionId) -> String {
+    format!("{}.{}", updated_at.0, id.0.simple())
 }
 
-fn read_cursor(cursor: &str) -> StoreResult<(UnixMicros, SessionId)> {
+pub(crate) fn read_cursor(cursor: &str) -> StoreResult<(UnixMicros, SessionId)> {
     let ours = cursor
         .split_once('.')
         .and_then(|(at, id)| Some((UnixMicros(at.parse().ok()?), id.parse::<SessionId>().ok()?)));

@@ -9,7 +9,7 @@ use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, HealthStore,
     NewDecision, NewSession, PageRequest, PeerStore, Receipt, SeqRange, SessionChange,
     SessionFilter, SessionRecord, SessionStore, Store, StoreError, StoreFuture, StoreResult,
-    StoredMessage, StoredReceipt, SyncedMemoryStore,
+    StoredMessage, StoredReceipt, SyncedMemoryStore, TeamHistoryStore,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
@@ -316,6 +316,8 @@ impl HealthStore for SqliteStore {
 impl PeerStore for SqliteStore {}
 
 impl SyncedMemoryStore for SqliteStore {}
+
+impl TeamHistoryStore for SqliteStore {}
 
 impl Store for SqliteStore {
     fn close(&self) -> StoreFuture<'_, ()> {

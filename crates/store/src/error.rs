@@ -16,6 +16,9 @@ pub enum StoreError {
     Full,
     #[error("the database is read-only: {0}")]
     ReadOnly(String),
+    /// The database does not allow it to its user.
+    #[error("the database does not allow it: {0}")]
+    Denied(String),
     /// The disk failed, or a file could not be opened or is locked. The request can be retried later.
     #[error("could not access the database files: {0}")]
     Disk(String),
@@ -61,7 +64,12 @@ impl StoreError {
     pub fn is_of_the_disk(&self) -> bool {
         matches!(
             self,
-            Self::Full | Self::ReadOnly(_) | Self::Disk(_) | Self::Server(_) | Self::InUse(_)
+            Self::Full
+                | Self::ReadOnly(_)
+                | Self::Denied(_)
+                | Self::Disk(_)
+                | Self::Server(_)
+                | Self::InUse(_)
         )
     }
 }

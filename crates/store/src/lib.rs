@@ -31,6 +31,7 @@ mod sent;
 mod session;
 mod synced;
 mod team;
+mod team_history;
 
 pub use bethink_api::MemorySource;
 pub use call::{LedgerStore, MOST_OF_A_CALL, ModelCall, UsageFilter, UsageSum};
@@ -66,6 +67,10 @@ pub use synced::{DirectoryRevision, SyncedChange, SyncedDirectory, SyncedFile, S
 pub use team::{
     ProposalAuthor, ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore,
 };
+pub use team_history::{
+    CopiedBatch, CopiedExtent, CopiedMessage, SharedProject, TeamHistoryStore, TeamProject,
+    TeamRole, TeamScope, TeamSession, TeamTables,
+};
 
 /// The storage of sessions, with one trait for each service, and three for the daemon.
 pub trait Store:
@@ -86,6 +91,7 @@ pub trait Store:
     + CheckStore
     + PeerStore
     + SyncedMemoryStore
+    + TeamHistoryStore
     + Send
     + Sync
     + std::fmt::Debug

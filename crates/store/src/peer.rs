@@ -48,6 +48,8 @@ pub enum PeerNews {
     Text(String),
     /// Another daemon has changed synced files of this directory.
     Memory(String),
+    /// Another daemon has changed which history is shared with the team.
+    Sharing,
     /// News may have been lost, and any session may have been taken.
     Missed,
 }

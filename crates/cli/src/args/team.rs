@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use super::TeamHistoryCommand;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
     /// Set up the project's team memory: where it is stored and how it is shared
@@ -54,6 +56,9 @@ pub(crate) enum TeamCommand {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },
+    /// Share the history of this project with the team
+    #[command(subcommand)]
+    History(TeamHistoryCommand),
     /// List the memories that are proposed for the team
     #[command(after_help = "Example: bethink team proposals --all")]
     Proposals {

@@ -32,6 +32,7 @@ mod service;
 mod session;
 mod store;
 mod team;
+mod team_history;
 mod todo;
 mod token;
 mod upgrade;

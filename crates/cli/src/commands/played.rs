@@ -326,6 +326,8 @@ mod tests {
             score: 1.0,
             snippet: "long ".repeat(80),
             created_at: String::new(),
+            person: None,
+            project: None,
         };
         let long = format!("# A heading\n{}\nmore", "word ".repeat(60));
         for width in 40..=160 {

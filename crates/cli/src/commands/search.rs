@@ -1,6 +1,6 @@
 //! `bethink search`: searches a session, a project or all projects, including summarized messages.
 
-use bethink_api::SearchHits;
+use bethink_api::{SearchHits, TeamHistoryScope};
 use bethink_client::{Client, SearchQuery};
 use bethink_terminal::StyledText;
 use bethink_terminal::words::plural;
@@ -25,6 +25,12 @@ pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
     let is_read_here = app.screen.look.live && !app.screen.json;
     let default = if is_read_here { HITS_ON_TERMINAL } else { HITS };
     let query = query(how, how.limit.unwrap_or(default), app.now)?;
+    if let Some(project) = &how.team {
+        let project = Some(project.clone()).filter(|project| !project.is_empty());
+        let scope = TeamHistoryScope { project, person: how.person.clone() };
+        let found = client.search_team(&scope, &query).await?;
+        return show(app, &found, &SearchPlace::Team);
+    }
     if app.session.is_some() {
         let session = app.session(&client, None).await?;
         let found = client.search(session.id, &query).await?;
@@ -41,13 +47,15 @@ enum SearchPlace {
     Session(Option<String>),
     Project(String),
     AllProjects,
+    /// What people share with the team.
+    Team,
 }
 
 impl SearchPlace {
     fn project_dir(&self) -> Option<&str> {
         match self {
             Self::Project(dir) => Some(dir),
-            Self::Session(_) | Self::AllProjects => None,
+            Self::Session(_) | Self::AllProjects | Self::Team => None,
         }
     }
 
@@ -59,6 +67,7 @@ impl SearchPlace {
             },
             Self::Project(dir) => format!("the sessions of {dir}"),
             Self::AllProjects => "the sessions of all projects".to_owned(),
+            Self::Team => "what the team shares".to_owned(),
         }
     }
 }
@@ -99,6 +108,12 @@ fn show(app: &mut CliApp, found: &SearchHits, place: &SearchPlace) -> Done {
     }
     screen.note(StyledText::new().dim(said).fitted(screen.look.width))?;
     match (found.hits.first(), place) {
+        (Some(best), SearchPlace::Team) => {
+            let (id, seq) = (short_id(best.session_id), best.seq);
+            screen.hint(format!(
+                "`bethink team history show {id} -m {seq}` shows the first hit in full"
+            ))?;
+        }
         (Some(best), _) => {
             let (id, seq) = (short_id(best.session_id), best.seq);
             screen.hint(format!(

@@ -137,13 +137,14 @@ fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<S
     };
     for (session, id) in sessions.iter().zip(short_ids(&ids)) {
         let tags: String = session.tags.iter().map(|tag| format!("  #{tag}")).collect();
+        let shared = if session.shared.is_some() { "shared  " } else { "" };
         let child = if session.parent.is_some() { "↳ " } else { "" };
         let title = session.title.clone().unwrap_or_else(|| "untitled".into());
         let mut row = vec![
             StyledText::new().put(Tone::Accent, id),
             count(session.messages).into(),
             StyledText::new().dim(ago(&session.updated_at, now)),
-            StyledText::new().dim(child).plain(title).dim(tags),
+            StyledText::new().dim(child).put(Tone::Warn, shared).plain(title).dim(tags),
         ];
         if all {
             let dir = Path::new(&session.project_dir);
@@ -176,6 +177,9 @@ fn describe(screen: &mut Screen, session: &Session, now: Timestamp) -> io::Resul
     ];
     if !session.tags.is_empty() {
         rows.push(("tags", session.tags.join(", ")));
+    }
+    if let Some(project) = &session.shared {
+        rows.push(("shared", format!("with {project}")));
     }
     if let Some(parent) = session.parent {
         let at = session.forked_at_seq.map(|seq| format!(", forked at message {seq}"));

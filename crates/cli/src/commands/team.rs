@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::app::{self, CliApp};
 use crate::args::TeamCommand;
-use crate::commands::editor;
+use crate::commands::{editor, team_history};
 use crate::failure::{CliFailure, Done};
 
 /// Maximum number of lines of a proposal that are shown.
@@ -31,6 +31,7 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamCommand) -> Done {
         TeamCommand::Sync { accept_rewrite } => {
             sync(app, api::TeamSyncRequest { accept_rewrite, ..Default::default() }).await
         }
+        TeamCommand::History(command) => team_history::run(app, command).await,
         TeamCommand::Proposals { all } => proposals(app, all).await,
         TeamCommand::Resolve { topic, mine, theirs, keep_version, edit } => {
             let own = mine.then(|| "mine".to_owned());

@@ -21,4 +21,5 @@ pub(crate) mod sessions;
 pub(crate) mod state;
 pub(crate) mod system;
 pub(crate) mod team;
+pub(crate) mod team_history;
 pub(crate) mod usage;

@@ -43,7 +43,9 @@ pub(crate) async fn list(
     State(app): State<ServerState>,
     Asked(asked): Asked<api::SessionQuery>,
 ) -> Reply {
-    HttpAnswer::ok(&app.daemon.sessions.sessions(asked).await?)
+    let mut page = app.daemon.sessions.sessions(asked).await?;
+    app.daemon.team_history.mark_shared(&mut page.sessions).await?;
+    HttpAnswer::ok(&page)
 }
 
 /// Get a session.
@@ -53,7 +55,9 @@ pub(crate) async fn list(
     responses((status = 200, body = api::Session))
 )]
 pub(crate) async fn get(State(app): State<ServerState>, Id(id): SessionPath) -> Reply {
-    HttpAnswer::ok(&app.daemon.sessions.session(id).await?)
+    let mut session = app.daemon.sessions.session(id).await?;
+    app.daemon.team_history.mark_shared(std::slice::from_mut(&mut session)).await?;
+    HttpAnswer::ok(&session)
 }
 
 /// Change the title, tags or model of a session. Absent fields are not changed.

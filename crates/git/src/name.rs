@@ -5,7 +5,7 @@ const MOST_NAME: usize = 500;
 
 /// Returns a repository's name, such as `github.com/ann/mill`, for the URL from which it was cloned, in any of git's notations.
 /// `None` for a path: on another machine, the same path may be another repository.
-pub(super) fn repository_name(url: &str) -> Option<String> {
+pub fn repository_name(url: &str) -> Option<String> {
     let (host, path) = match url.split_once("://") {
         Some(("http" | "https" | "ssh" | "git", rest)) => rest.split_once('/')?,
         Some(_) => return None,

@@ -1,0 +1,323 @@
+//! `bethink team history`: history that people share with their team.
+
+use bethink_api as api;
+use bethink_client::Client;
+use bethink_render::message::{self, MessageExtent};
+use bethink_render::{short_id, short_ids};
+use bethink_terminal::words::{ago, count, plural};
+use bethink_terminal::{Screen, StyledText, TextTable, Tone};
+use jiff::Timestamp;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::app::CliApp;
+use crate::args::{Role, TeamHistoryCommand};
+use crate::failure::{CliFailure, Done};
+
+/// The SQL that creates the team's tables.
+const TABLES: &str = include_str!("../../../../migrations/team/history.sql");
+/// Number of sessions or messages that are read at once.
+const PAGE: usize = 200;
+
+pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
+    use TeamHistoryCommand as Command;
+    if let Command::Setup = command {
+        return Ok(app.screen.block(TABLES.trim_end())?);
+    }
+    let client = app.client().await?;
+    match command {
+        Command::Status => status(app, &client.team_history().await?),
+        Command::On { project, all } => on(app, &client, project.name, all).await,
+        Command::Off => off(app, &client).await,
+        Command::Ls { project, person, limit } => {
+            let scope = api::TeamHistoryScope { project: project.name, person };
+            list(app, &client, &scope, limit).await
+        }
+        Command::Show { id, message } => show(app, &client, &id, message).await,
+        Command::Rm { id } => {
+            let session = find(&client, &id).await?;
+            client.remove_team_session(session.id).await?;
+            let Some(screen) = app.screen.unless_json(&json!({ "id": session.id }))? else {
+                return Ok(());
+            };
+            Ok(screen.line(format!("removed {} of {}", short_id(session.id), session.person))?)
+        }
+        Command::Add { person, role, project } => {
+            let role = match role {
+                Role::Reader => api::TeamRole::Reader,
+                Role::Member => api::TeamRole::Member,
+                Role::Admin => api::TeamRole::Admin,
+            };
+            set_member(app, &client, project.name, person, Some(role)).await
+        }
+        Command::Remove { person, project } => {
+            set_member(app, &client, project.name, person, None).await
+        }
+        Command::Setup => Ok(()),
+    }
+}
+
+fn status(app: &mut CliApp, history: &api::TeamHistory) -> Done {
+    let Some(screen) = app.screen.unless_json(history)? else { return Ok(()) };
+    if let Some(problem) = &history.problem {
+        screen.line("no history is shared with a team")?;
+        return Ok(screen.note(problem.clone())?);
+    }
+    let person = history.person.clone().unwrap_or_default();
+    screen.line(StyledText::from("you are ").strong(person.clone()))?;
+    for directory in &history.shared {
+        shared_directory(screen, directory, app.now)?;
+    }
+    for project in &history.projects {
+        let sessions = plural(project.sessions, "session", "sessions");
+        let head = StyledText::from("project  ").strong(project.name.clone());
+        screen.line(head.plain(format!(": {sessions}")))?;
+        let members = project.members.iter().map(|member| match member.person == person {
+            true => format!("you ({})", member.role),
+            false => format!("{} ({})", member.person, member.role),
+        });
+        let members = members.collect::<Vec<_>>().join(", ");
+        screen.flowing(StyledText::from(" ".repeat(9)).plain(members), 9)?;
+    }
+    if history.shared.is_empty() {
+        screen.note(
+            "you share no sessions; `bethink team history on` shares those of this project",
+        )?;
+    }
+    Ok(())
+}
+
+fn shared_directory(
+    screen: &mut Screen,
+    directory: &api::SharedDirectory,
+    now: Timestamp,
+) -> std::io::Result<()> {
+    let which = match &directory.since {
+        Some(since) => format!("sessions that began since {}", ago(since, now)),
+        None => "all sessions".to_owned(),
+    };
+    let head = StyledText::from("shared   ").strong(directory.project_dir.clone());
+    screen.line(head)?;
+    let with = format!("{}{which}, with {}", " ".repeat(9), directory.project);
+    screen.flowing(StyledText::from(with), 9)?;
+    if directory.waiting > 0 {
+        let waiting = plural(directory.waiting, "session is", "sessions are");
+        let text = format!("{}{waiting} not copied yet", " ".repeat(9));
+        screen.flowing(StyledText::new().put(Tone::Warn, text), 9)?;
+    }
+    if let Some(problem) = &directory.problem {
+        let text = format!("{}{problem}", " ".repeat(9));
+        screen.flowing(StyledText::new().put(Tone::Bad, text), 9)?;
+    }
+    Ok(())
+}
+
+async fn on(app: &mut CliApp, client: &Client, project: Option<String>, all: bool) -> Done {
+    if app.session.is_some() {
+        return share_session(app, client, true).await;
+    }
+    let project_dir = match app.sessions_dir(client).await? {
+        Some(dir) => dir,
+        None => app.project_dir(),
+    };
+    let request = api::ShareHistory { project_dir, project, all };
+    let history = client.share_history(&request).await?;
+    let Some(screen) = app.screen.unless_json(&history)? else { return Ok(()) };
+    let found = |one: &&api::SharedDirectory| one.project_dir == request.project_dir;
+    let Some(directory) = history.shared.iter().find(found) else { return Ok(()) };
+    shared_directory(screen, directory, app.now)?;
+    let members = history.projects.iter().find(|project| project.name == directory.project);
+    if members.is_some_and(|project| project.members.len() == 1) {
+        screen.hint("only you can read it: `bethink team history add LOGIN` adds a person")?;
+    }
+    Ok(())
+}
+
+async fn off(app: &mut CliApp, client: &Client) -> Done {
+    if app.session.is_some() {
+        return share_session(app, client, false).await;
+    }
+    let here = app.project_dir();
+    let shared = client.team_history().await?.shared;
+    let nearest = app.project.ancestors().map(|dir| dir.display().to_string());
+    let found = nearest.into_iter().find(|dir| shared.iter().any(|one| one.project_dir == *dir));
+    let project_dir = found.unwrap_or(here);
+    let told = client.unshare_history(&project_dir).await?;
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    let removed = plural(told.removed, "copy was", "copies were");
+    Ok(screen.line(format!("{project_dir} is not shared any more; {removed} removed"))?)
+}
+
+async fn share_session(app: &mut CliApp, client: &Client, shared: bool) -> Done {
+    let session = app.session(client, None).await?;
+    let session = client.share_session(session.id, shared).await?;
+    let Some(screen) = app.screen.unless_json(&session)? else { return Ok(()) };
+    let id = short_id(session.id);
+    let told = match &session.shared {
+        Some(project) => format!("session {id} is shared with {project}"),
+        None => format!("session {id} is not shared"),
+    };
+    Ok(screen.line(told)?)
+}
+
+async fn list(
+    app: &mut CliApp,
+    client: &Client,
+    scope: &api::TeamHistoryScope,
+    limit: usize,
+) -> Done {
+    let page = api::PageQuery { limit: Some(limit), cursor: None };
+    let page = client.team_sessions(scope, &page).await?;
+    let Some(screen) = app.screen.unless_json(&page)? else { return Ok(()) };
+    if page.sessions.is_empty() {
+        return Ok(screen.note("the team shares no such sessions")?);
+    }
+    let mut table =
+        TextTable::new(&["session", "person", ">messages", "changed", "project", "title"]);
+    let ids: Vec<Uuid> = page.sessions.iter().map(|session| session.id).collect();
+    for (session, id) in page.sessions.iter().zip(short_ids(&ids)) {
+        table.row(vec![
+            StyledText::new().put(Tone::Accent, id),
+            session.person.clone().into(),
+            count(session.messages).into(),
+            StyledText::new().dim(ago(&session.updated_at, app.now)),
+            last_part(&session.project).into(),
+            session.title.clone().unwrap_or_else(|| "untitled".to_owned()).into(),
+        ]);
+    }
+    screen.lines(table.lines(screen.look.width))?;
+    if page.next_cursor.is_some() {
+        screen.hint(format!("there are more: `-n {}` shows twice as many", limit * 2))?;
+    }
+    Ok(())
+}
+
+fn last_part(project: &str) -> String {
+    project.rsplit('/').next().unwrap_or(project).to_owned()
+}
+
+async fn show(app: &mut CliApp, client: &Client, id: &str, message: Option<u64>) -> Done {
+    let session = find(client, id).await?;
+    let mut query = api::MessageQuery { limit: Some(PAGE), ..api::MessageQuery::default() };
+    if let Some(number) = message {
+        query.after_seq = Some(number.saturating_sub(1));
+        query.limit = Some(1);
+    }
+    let mut messages = Vec::new();
+    loop {
+        let page = client.team_messages(session.id, &query).await?;
+        let last = page.messages.last().map(|last| last.seq);
+        messages.extend(page.messages);
+        match last.filter(|_| message.is_none() && page.next_cursor.is_some()) {
+            Some(last) => query.after_seq = Some(last),
+            None => break,
+        }
+    }
+    messages.retain(|one| message.is_none_or(|number| one.seq == number));
+    if let Some(number) = message.filter(|_| messages.is_empty()) {
+        let last = session.messages;
+        return Err(CliFailure::hinted(
+            format!("there is no message {number} in this session"),
+            format!("its messages are numbered 1 to {last}"),
+        ));
+    }
+    let told = json!({ "session": session, "messages": messages });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    let title = session.title.as_deref().unwrap_or("untitled");
+    let head = StyledText::new().strong(title.to_owned());
+    let when = ago(&session.updated_at, app.now);
+    screen.line(head.dim(format!("  {} · {} · {when}", session.person, session.project)))?;
+    if session.redacted > 0 {
+        let messages = plural(session.redacted, "message", "messages");
+        screen.note(format!("secrets were removed from {messages}"))?;
+    }
+    let extent = match message {
+        Some(_) => MessageExtent::Whole,
+        None => MessageExtent::Beginning,
+    };
+    for one in &messages {
+        screen.lines(message::message(one, extent, screen.look, app.now))?;
+    }
+    Ok(())
+}
+
+/// Finds a shared session by a unique prefix or suffix of its id.
+async fn find(client: &Client, id: &str) -> Result<api::TeamSession, CliFailure> {
+    let wanted = id.replace('-', "").to_lowercase();
+    let mut page = api::PageQuery { limit: Some(PAGE), cursor: None };
+    let mut found: Vec<api::TeamSession> = Vec::new();
+    loop {
+        let listed = client.team_sessions(&api::TeamHistoryScope::default(), &page).await?;
+        found.extend(listed.sessions.into_iter().filter(|session| {
+            let id = session.id.simple().to_string();
+            !wanted.is_empty() && (id.starts_with(&wanted) || id.ends_with(&wanted))
+        }));
+        page.cursor = listed.next_cursor;
+        if page.cursor.is_none() {
+            break;
+        }
+    }
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(CliFailure::hinted(
+            format!("the team shares no session {id:?}"),
+            "`bethink team history ls` lists those that it shares",
+        )),
+        _ => Err(CliFailure::hinted(
+            format!("{id:?} is the beginning or the end of several ids"),
+            "give more of the id",
+        )),
+    }
+}
+
+async fn set_member(
+    app: &mut CliApp,
+    client: &Client,
+    project: Option<String>,
+    person: String,
+    role: Option<api::TeamRole>,
+) -> Done {
+    let project = match project {
+        Some(project) => project,
+        None => project_here(app, &client.team_history().await?)?,
+    };
+    let request = api::SetTeamMember { project, person, role };
+    let history = client.set_team_member(&request).await?;
+    let Some(screen) = app.screen.unless_json(&history)? else { return Ok(()) };
+    let api::SetTeamMember { project, person, role } = request;
+    let told = match role {
+        Some(role) => format!("{person} is now {} of {project}", article(role)),
+        None => format!("{person} cannot read {project} any more"),
+    };
+    Ok(screen.line(told)?)
+}
+
+fn article(role: api::TeamRole) -> &'static str {
+    match role {
+        api::TeamRole::Reader => "a reader",
+        api::TeamRole::Member => "a member",
+        api::TeamRole::Admin => "an admin",
+    }
+}
+
+/// Returns the team's project with which this directory is shared, or the only one.
+fn project_here(app: &CliApp, history: &api::TeamHistory) -> Result<String, CliFailure> {
+    let shared = app.project.ancestors().find_map(|dir| {
+        let dir = dir.display().to_string();
+        history.shared.iter().find(|one| one.project_dir == dir)
+    });
+    if let Some(shared) = shared {
+        return Ok(shared.project.clone());
+    }
+    match &history.projects[..] {
+        [only] => Ok(only.name.clone()),
+        projects => {
+            let names: Vec<_> = projects.iter().map(|project| project.name.as_str()).collect();
+            let hint = match names.is_empty() {
+                true => "`bethink team history on` shares this directory".to_owned(),
+                false => format!("name the team's project with `--name`: {}", names.join(", ")),
+            };
+            Err(CliFailure::hinted("this directory is not shared with a project of the team", hint))
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! History that people share with their team: which sessions this person shares, who is a member of a project, and the copies
+//! (see [`copies`]).
+//!
+//! The team's tables are in the schema `bethink_team`, which an administrator creates with `migrations/team/history.sql`. Row
+//! level security decides what a login may read and write. This module checks the same beforehand where an error should say why.
+
+mod copies;
+mod lists;
+
+use bethink_store::{
+    CopiedBatch, CopiedExtent, IndexLookup, PageRequest, SeqRange, SharedProject, StoreError,
+    StoreFuture, StoreResult, StoredMessage, TeamHistoryStore, TeamProject, TeamRole, TeamScope,
+    TeamSession, TeamTables, TermPlaces,
+};
+use bethink_transcript::{Seq, SessionId, UnixMicros};
+use sqlx::PgConnection;
+
+use crate::presence::{Message, Presence};
+use crate::sessions;
+use crate::sql::{Row, Statement, not_found, sql};
+use crate::store::PostgresStore;
+
+/// The version of the team's tables that this program uses.
+const VERSION: i64 = 1;
+/// Number of copies that are removed in one transaction. Each may have many thousands of rows.
+const REMOVED_AT_ONCE: usize = 20;
+/// No session begins so late: the end of the year 9999.
+const NEVER: UnixMicros = UnixMicros(253_402_300_799_000_000);
+
+const EXISTS: &str = "
+    SELECT to_regclass('bethink_team.version') IS NOT NULL,
+           session_user::TEXT";
+
+const FOUND: &str = "SELECT version FROM bethink_team.version";
+
+const SHARED_PROJECTS: &str = "
+    SELECT project_dir, project, since
+    FROM shared_projects
+    ORDER BY project_dir";
+
+const OPEN_PROJECT: &str = "SELECT bethink_team.open_project($1)";
+
+/// Does not share less than before.
+const SHARE_PROJECT: &str = "
+    INSERT INTO shared_projects (project_dir, project, since)
+    VALUES ($1, $2, $3)
+    ON CONFLICT (project_dir) DO UPDATE
+    SET project = excluded.project,
+        since   = least(shared_projects.since, excluded.since)";
+
+const PROJECT_OF: &str = "
+    SELECT project
+    FROM shared_projects
+    WHERE project_dir = $1";
+
+/// Shares none of its sessions, until their copies are removed.
+const SHARE_NONE: &str = "
+    WITH undecided AS (
+        DELETE FROM session_sharing
+        USING sessions
+        WHERE sessions.id = session
+          AND project_dir = $1
+    )
+    UPDATE shared_projects
+    SET since = $2
+    WHERE project_dir = $1";
+
+const FORGET_PROJECT: &str = "DELETE FROM shared_projects WHERE project_dir = $1";
+
+const SESSIONS_OF: &str = "
+    SELECT id
+    FROM sessions
+    WHERE project_dir = $1
+    ORDER BY id";
+
+const WITHDRAW: &str = "SELECT bethink_team.withdraw($1)";
+
+const IS_IN_SHARED_PROJECT: &str = "
+    SELECT EXISTS (
+        SELECT
+        FROM sessions
+        JOIN shared_projects USING (project_dir)
+        WHERE id = $1
+    )";
+
+const SHARE_SESSION: &str = "
+    INSERT INTO session_sharing (session, is_shared)
+    VALUES ($1, $2)
+    ON CONFLICT (session) DO UPDATE
+    SET is_shared = excluded.is_shared";
+
+const SHARED_SESSIONS: &str = "
+    SELECT session, project
+    FROM shared_sessions
+    WHERE session = ANY ($1)";
+
+const PROJECTS: &str = "
+    SELECT name,
+           person,
+           role,
+           (
+               SELECT count(*)
+               FROM bethink_team.sessions
+               WHERE sessions.project = number
+                 AND NOT is_removed
+           ) AS sessions
+    FROM bethink_team.projects
+    JOIN bethink_team.members
+      ON members.project = number
+    ORDER BY name, person";
+
+/// Whether this login is an admin, whether the person is this login, a member, and a login.
+const ROLES: &str = "
+    SELECT EXISTS (
+               SELECT
+               FROM bethink_team.members
+               WHERE project = number
+                 AND person = session_user
+                 AND role = 'admin'
+           ),
+           session_user = $2,
+           EXISTS (
+               SELECT
+               FROM bethink_team.members
+               WHERE project = number
+                 AND person = $2
+           ),
+           EXISTS (
+               SELECT
+               FROM pg_roles
+               WHERE rolname = $2
+                 AND rolcanlogin
+           )
+    FROM bethink_team.projects
+    WHERE name = $1";
+
+const PUT_MEMBER: &str = "
+    INSERT INTO bethink_team.members (project, person, role)
+    SELECT number, $2, $3
+    FROM bethink_team.projects
+    WHERE name = $1
+    ON CONFLICT (project, person) DO UPDATE
+    SET role = excluded.role";
+
+const REMOVE_MEMBER: &str = "
+    DELETE FROM bethink_team.members
+    USING bethink_team.projects
+    WHERE number = members.project
+      AND name = $1
+      AND person = $2";
+
+impl PostgresStore {
+    /// Reads the team's tables. What is wrong with them is no fault of the database.
+    fn read_team<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
+    ) -> StoreFuture<'_, Vec<T>> {
+        self.read(async move {
+            let rows = statement.all(&mut *self.readers.get().await?, read).await;
+            rows.map_err(of_team)
+        })
+    }
+
+    /// Runs `work`, which uses the team's tables, in a transaction.
+    fn write_team<T, F>(&self, work: F) -> StoreFuture<'_, T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut PgConnection) -> StoreFuture<'a, T> + Send + 'static,
+    {
+        self.write(move |db| Box::pin(async move { work(db).await.map_err(of_team) }))
+    }
+
+    async fn must_be_usable(&self) -> StoreResult<()> {
+        match self.team_tables().await? {
+            TeamTables::Usable { .. } => Ok(()),
+            other => Err(StoreError::Conflict(other.to_string())),
+        }
+    }
+
+    /// Removes the copies of these sessions. Returns their number.
+    async fn withdraw(&self, sessions: Vec<SessionId>) -> StoreResult<u64> {
+        if !matches!(self.team_tables().await?, TeamTables::Usable { .. }) {
+            return Ok(0);
+        }
+        let mut removed = 0;
+        for some in sessions.chunks(REMOVED_AT_ONCE) {
+            let some = some.to_vec();
+            removed += self.write_team(move |db| Box::pin(withdraw(db, some))).await?;
+        }
+        Ok(removed)
+    }
+
+    /// Stops sharing the sessions of a directory, and removes their copies. If this is interrupted, the directory is still
+    /// listed, so that it can be repeated.
+    async fn share_none(&self, project_dir: &str) -> StoreResult<u64> {
+        let dir = project_dir.to_owned();
+        self.run(sql(SHARE_NONE).bind(dir.clone()).bind(NEVER)).await?;
+        let sessions = self.all(sql(SESSIONS_OF).bind(dir.clone()), |row| row.get("id")).await?;
+        let removed = self.withdraw(sessions).await?;
+        self.change_sharing(sql(FORGET_PROJECT).bind(dir)).await?;
+        Ok(removed)
+    }
+
+    /// Changes what this person shares, and tells other daemons.
+    fn change_sharing(&self, statement: Statement) -> StoreFuture<'_, ()> {
+        let presence = self.presence.clone();
+        self.write(move |db| {
+            Box::pin(async move {
+                statement.run(&mut *db).await?;
+                tell(presence.as_ref(), db).await
+            })
+        })
+    }
+}
+
+impl TeamHistoryStore for PostgresStore {
+    fn team_tables(&self) -> StoreFuture<'_, TeamTables> {
+        self.read(async move {
+            let mut db = self.readers.get().await?;
+            let read = |row: &Row| Ok((row.get::<bool>(0)?, row.get::<String>(1)?));
+            let found = sql(EXISTS).optional(&mut *db, read).await?;
+            let Some((true, person)) = found else { return Ok(TeamTables::Missing) };
+            let found = match sql(FOUND).value(&mut *db).await.map_err(of_team) {
+                Err(StoreError::Conflict(_)) => return Ok(TeamTables::Missing),
+                found => found?,
+            };
+            Ok(match found {
+                VERSION => TeamTables::Usable { person },
+                ..VERSION => TeamTables::Older { found, known: VERSION },
+                _ => TeamTables::Newer { found, known: VERSION },
+            })
+        })
+    }
+
+    fn shared_projects(&self) -> StoreFuture<'_, Vec<SharedProject>> {
+        self.all(sql(SHARED_PROJECTS), |row| {
+            Ok(SharedProject {
+                project_dir: row.get("project_dir")?,
+                project: row.get("project")?,
+                since: row.get("since")?,
+            })
+        })
+    }
+
+    fn share_project(&self, project: SharedProject) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.must_be_usable().await?;
+            let before = sql(PROJECT_OF).bind(project.project_dir.clone());
+            let before = self.optional(before, |row| row.get::<String>("project")).await?;
+            // Only now, because the new project may refuse it.
+            let open = sql(OPEN_PROJECT).bind(project.project.clone());
+            self.write_team(|db| Box::pin(async move { open.value::<i64>(db).await })).await?;
+            if before.is_some_and(|before| before != project.project) {
+                self.share_none(&project.project_dir).await?;
+            }
+            let share = sql(SHARE_PROJECT).bind(project.project_dir).bind(project.project);
+            self.change_sharing(share.bind(project.since)).await
+        })
+    }
+
+    fn unshare_project(&self, project_dir: String) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            let shared = sql(PROJECT_OF).bind(project_dir.clone());
+            let shared = self.optional(shared, |row| row.get::<String>("project")).await?;
+            if shared.is_none() {
+                return Err(not_found("shared project directory", project_dir));
+            }
+            self.share_none(&project_dir).await
+        })
+    }
+
+    fn share_session(&self, session: SessionId, is_shared: bool) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let presence = self.presence.clone();
+            let decided = self.write(move |db| {
+                Box::pin(async move {
+                    sessions::hold(&mut *db, session).await?;
+                    if !sql(IS_IN_SHARED_PROJECT).bind(session).value::<bool>(&mut *db).await? {
+                        let why = "the history of the session's project is not shared; share that first, with `bethink team history on`";
+                        return Err(StoreError::Conflict(why.to_owned()));
+                    }
+                    sql(SHARE_SESSION).bind(session).bind(is_shared).run(&mut *db).await?;
+                    tell(presence.as_ref(), db).await
+                })
+            });
+            decided.await?;
+            match is_shared {
+                true => Ok(()),
+                false => self.withdraw(vec![session]).await.map(drop),
+            }
+        })
+    }
+
+    fn shared_sessions(
+        &self,
+        sessions: Vec<SessionId>,
+    ) -> StoreFuture<'_, Vec<(SessionId, String)>> {
+        let read = |row: &Row| Ok((row.get("session")?, row.get("project")?));
+        self.all(sql(SHARED_SESSIONS).bind_list(sessions), read)
+    }
+
+    fn uncopied(
+        &self,
+        project_dir: Option<String>,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<SessionId>> {
+        self.read_team(copies::uncopied(project_dir, limit), |row| row.get("session"))
+    }
+
+    fn copied(&self, session: SessionId) -> StoreFuture<'_, Option<CopiedExtent>> {
+        let found = self.read_team(sql(copies::EXTENT).bind(session), copies::extent);
+        Box::pin(async move { Ok(found.await?.pop()) })
+    }
+
+    fn copy_to_team(&self, batch: CopiedBatch) -> StoreFuture<'_, bool> {
+        Box::pin(async move {
+            let sorted = copies::sorted(batch).await?;
+            self.write_team(move |db| Box::pin(copies::add(db, sorted))).await
+        })
+    }
+
+    fn team_projects(&self) -> StoreFuture<'_, Vec<TeamProject>> {
+        Box::pin(async move {
+            let read = |row: &Row| {
+                let member: (String, TeamRole) = (row.get("person")?, row.get("role")?);
+                Ok((row.get::<String>("name")?, member, row.get::<u64>("sessions")?))
+            };
+            let mut projects: Vec<TeamProject> = Vec::new();
+            for (name, member, sessions) in self.read_team(sql(PROJECTS), read).await? {
+                match projects.last_mut().filter(|project| project.name == name) {
+                    Some(project) => project.members.push(member),
+                    None => projects.push(TeamProject { name, members: vec![member], sessions }),
+                }
+            }
+            Ok(projects)
+        })
+    }
+
+    fn set_team_role(
+        &self,
+        project: String,
+        person: String,
+        role: Option<TeamRole>,
+    ) -> StoreFuture<'_, ()> {
+        self.write_team(move |db| {
+            Box::pin(async move {
+                let roles = sql(ROLES).bind(project.clone()).bind(person.clone());
+                let read = |row: &Row| -> StoreResult<[bool; 4]> {
+                    Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+                };
+                let found = roles.optional(&mut *db, read).await?;
+                let [is_admin, is_self, is_member, is_login] =
+                    found.ok_or_else(|| not_found("team project", &project))?;
+                if !is_admin {
+                    let why = format!("only an admin of {project} may change its members");
+                    return Err(StoreError::Conflict(why));
+                }
+                if is_self {
+                    let why = "admins cannot change their own role, so that each project has an admin; another admin can do it";
+                    return Err(StoreError::Conflict(why.to_owned()));
+                }
+                match role {
+                    Some(_) if !is_login => Err(not_found("database login", person)),
+                    Some(role) => {
+                        sql(PUT_MEMBER).bind(project).bind(person).bind(role).run(db).await.map(drop)
+                    }
+                    None if !is_member => Err(not_found("member", person)),
+                    None => sql(REMOVE_MEMBER).bind(project).bind(person).run(db).await.map(drop),
+                }
+            })
+        })
+    }
+
+    fn team_sessions(
+        &self,
+        scope: TeamScope,
+        page: PageRequest,
+    ) -> StoreFuture<'_, (Vec<TeamSession>, Option<String>)> {
+        Box::pin(lists::sessions(self, scope, page))
+    }
+
+    fn team_sessions_at(&self, sessions: Vec<SessionId>) -> StoreFuture<'_, Vec<TeamSession>> {
+        self.read_team(sql(lists::AT).bind_list(sessions), lists::session)
+    }
+
+    fn team_messages(
+        &self,
+        session: SessionId,
+        range: SeqRange,
+    ) -> StoreFuture<'_, Vec<StoredMessage>> {
+        Box::pin(lists::messages(self, session, range))
+    }
+
+    fn team_messages_at(
+        &self,
+        places: Vec<(SessionId, Seq)>,
+    ) -> StoreFuture<'_, Vec<(SessionId, StoredMessage)>> {
+        let (sessions, seqs): (Vec<_>, Vec<_>) = places.into_iter().unzip();
+        let at = sql(lists::MESSAGES_AT).bind_list(sessions).bind_list(seqs);
+        self.read_team(at, |row| Ok((row.get("session")?, lists::message(row)?)))
+    }
+
+    fn team_lookup(&self, scope: TeamScope, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces> {
+        Box::pin(lists::lookup(self, scope, lookup))
+    }
+
+    fn remove_team_session(&self, session: SessionId) -> StoreFuture<'_, ()> {
+        self.write_team(move |db| Box::pin(copies::remove(db, session)))
+    }
+}
+
+/// Removes copies of this person. Returns their number.
+async fn withdraw(db: &mut PgConnection, sessions: Vec<SessionId>) -> StoreResult<u64> {
+    sql(WITHDRAW).bind_list(sessions).value(db).await
+}
+
+/// Removes the copy of a session that is deleted, if there is one.
+pub(crate) async fn forget(db: &mut PgConnection, session: SessionId) -> StoreResult<()> {
+    let exists = sql(EXISTS).optional(&mut *db, |row| row.get::<bool>(0)).await?;
+    match exists {
+        Some(true) => withdraw(db, vec![session]).await.map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Tells other daemons that this person shares something else.
+async fn tell(presence: Option<&Presence>, db: &mut PgConnection) -> StoreResult<()> {
+    match presence {
+        Some(presence) => presence.tell([Message::Sharing]).run(db).await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Says what is wrong with the team's tables, which is no fault of the database.
+fn of_team(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Denied(_) => StoreError::Conflict(
+            "the team's tables do not allow it: you may not be a member of the project any more"
+                .to_owned(),
+        ),
+        StoreError::Damaged(_) => StoreError::Conflict(TeamTables::Missing.to_string()),
+        other => other,
+    }
+}

@@ -1,0 +1,257 @@
+//! Copies the messages of shared sessions to the team's tables, in the background.
+//!
+//! The database knows how far each session is copied, so an interrupted copy goes on where it ended, on any machine.
+
+use bethink_service::{
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, blocking,
+    job_payload, locked, parse_stored,
+};
+use bethink_store::{
+    CopiedBatch, CopiedExtent, CopiedMessage, IndexBatch, JobRecord, Progress, SeqRange,
+    StoredMessage, TeamTables,
+};
+use bethink_transcript::{Message, SessionId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::TeamHistoryService;
+use crate::form::{SecretHandling, redacted_title, shared_form};
+
+const COPY: &str = "share_history";
+
+/// Number of messages that are copied in one transaction.
+const BATCH: usize = 128;
+/// Maximum total size, in bytes, of the messages that are copied in one transaction. A single message may be larger.
+const BATCH_BYTES: usize = 8 << 20;
+/// Maximum number of sessions that are enqueued at once. The job enqueues the others when it is done.
+const MOST_SESSIONS: usize = 1_000;
+/// How often a batch is tried again because another daemon has copied messages of the same session.
+const TRIES: usize = 3;
+
+#[derive(Deserialize)]
+struct CopyPayload {
+    sessions: Vec<SessionId>,
+    /// There may be more.
+    #[serde(default)]
+    is_full: bool,
+}
+
+enum Copied {
+    Messages(u64),
+    Nothing,
+    /// Another daemon has copied messages of the session, or the person has stopped sharing it.
+    Changed,
+}
+
+impl TeamHistoryService {
+    /// Enqueues a session, unless it is enqueued already or nothing is shared. The caller does not wait.
+    pub(crate) fn copy_soon(&self, session: SessionId) {
+        if !self.is_sharing() || !locked(&self.state.queue).insert(session) {
+            return;
+        }
+        let service = self.clone();
+        self.cx.spawn(async move {
+            if let Err(refusal) = service.enqueue_if_shared(session).await {
+                tracing::debug!(%session, reason = %refusal.detail, "could not share new messages yet");
+                locked(&service.state.queue).remove(&session);
+            }
+        });
+    }
+
+    async fn enqueue_if_shared(&self, session: SessionId) -> Result<()> {
+        if self.cx.store().shared_sessions(vec![session]).await?.is_empty() {
+            locked(&self.state.queue).remove(&session);
+            return Ok(());
+        }
+        self.enqueue(&[session]).await
+    }
+
+    /// Enqueues all sessions that are not copied yet, those of one project directory or all.
+    pub(crate) async fn copy_later(&self, project_dir: Option<String>) -> Result<()> {
+        if !matches!(self.cx.store().team_tables().await?, TeamTables::Usable { .. }) {
+            return Ok(());
+        }
+        let sessions = self.cx.store().uncopied(project_dir, MOST_SESSIONS).await?;
+        match sessions.is_empty() {
+            true => Ok(()),
+            false => self.enqueue(&sessions).await,
+        }
+    }
+
+    async fn enqueue(&self, sessions: &[SessionId]) -> Result<()> {
+        let payload = json!({ "sessions": sessions, "is_full": sessions.len() == MOST_SESSIONS });
+        // If a session moves to another daemon, its job does.
+        let session = Some(sessions).filter(|sessions| sessions.len() == 1).map(|one| one[0]);
+        self.cx.jobs().enqueue_background(COPY, session, &payload).await?;
+        self.cx.jobs().wake();
+        Ok(())
+    }
+
+    async fn run_copy(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
+        let CopyPayload { sessions, is_full } = job_payload(job)?;
+        let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };
+        for session in sessions {
+            // Messages that come from now on enqueue it again.
+            locked(&self.state.queue).remove(&session);
+            let mut tries = TRIES;
+            while tries > 0 {
+                runner.run_foreground_jobs().await;
+                match self.copy_batch(session).await? {
+                    Copied::Messages(count) => progress.done += count,
+                    Copied::Nothing => break,
+                    Copied::Changed => tries -= 1,
+                }
+                progress.total = progress.done;
+                runner.heartbeat(job.id, progress.clone()).await?;
+            }
+        }
+        if is_full && progress.done > 0 {
+            self.copy_later(None).await?;
+        }
+        Ok(json!({ "messages": progress.done }))
+    }
+
+    /// Copies the next messages of a session.
+    async fn copy_batch(&self, session: SessionId) -> Result<Copied> {
+        let store = self.cx.store();
+        let extent = match store.copied(session).await {
+            Ok(Some(extent)) if extent.copied < extent.last => extent,
+            Ok(_) => return Ok(Copied::Nothing),
+            Err(error) => return refused(error.into()),
+        };
+        let project = extent.project.clone();
+        let copied = self.copy_after(session, extent).await;
+        let mut problems = locked(&self.state.problems);
+        match copied {
+            Err(refusal) if refusal.kind == ErrorKind::Conflict => {
+                tracing::warn!(project, reason = %refusal.detail, "could not share history with the team");
+                problems.insert(project, refusal.detail);
+                Ok(Copied::Nothing)
+            }
+            Err(refusal) => refused(refusal),
+            Ok(copied) => {
+                problems.remove(&project);
+                Ok(copied)
+            }
+        }
+    }
+
+    async fn copy_after(&self, session: SessionId, extent: CopiedExtent) -> Result<Copied> {
+        let store = self.cx.store();
+        let after = extent.copied;
+        let record = store.session(session).await?;
+        if self.cx.recording().excluded(&record.project_dir).is_some() {
+            return Ok(Copied::Nothing);
+        }
+        let range =
+            SeqRange { after: Some(after), limit: BATCH, bytes: BATCH_BYTES, ..SeqRange::all() };
+        let stored = store.messages(session, range).await?;
+        if stored.is_empty() {
+            return Ok(Copied::Nothing);
+        }
+        let count = stored.len() as u64;
+        let before = store.messages_at(vec![(session, after)]).await?.pop();
+        let before = before.map(|(_, stored)| stored);
+        let secrets = SecretHandling::of(&self.cx.settings().team.history_secrets);
+        let work = move || Ok(batch(session, extent, before, stored, secrets));
+        match store.copy_to_team(blocking(work).await?).await? {
+            true => Ok(Copied::Messages(count)),
+            false => Ok(Copied::Changed),
+        }
+    }
+}
+
+/// A session that was deleted meanwhile needs no copy.
+fn refused(refusal: ServiceError) -> Result<Copied> {
+    match refusal.kind {
+        ErrorKind::NotFound => Ok(Copied::Nothing),
+        _ => Err(refusal),
+    }
+}
+
+/// Makes the copies of these messages, and analyzes them: the index has no terms of what was removed.
+fn batch(
+    session: SessionId,
+    extent: CopiedExtent,
+    before: Option<StoredMessage>,
+    stored: Vec<StoredMessage>,
+    secrets: SecretHandling,
+) -> CopiedBatch {
+    let CopiedExtent { project, title, created_at, copied, .. } = extent;
+    let mut before = before.and_then(|stored| copy_of(&stored, secrets).1);
+    let (mut messages, mut entries) = (Vec::new(), Vec::new());
+    for stored in stored {
+        let (message, read) = copy_of(&stored, secrets);
+        let terms = read.as_ref().map(|read| bethink_search::terms_of(read, before.as_ref()));
+        entries.push((stored.seq, terms.unwrap_or_default()));
+        messages.push(message);
+        before = read;
+    }
+    let through = messages.last().map_or(copied, |last| last.seq);
+    let title = title.map(|title| redacted_title(title, secrets));
+    let index = IndexBatch { session, entries, through };
+    CopiedBatch { project, title, created_at, after: copied, messages, index }
+}
+
+/// Returns the copy of a message, and its content; an unreadable message has none.
+fn copy_of(stored: &StoredMessage, secrets: SecretHandling) -> (CopiedMessage, Option<Message>) {
+    let StoredMessage { seq, id, role, created_at, .. } = stored.clone();
+    let (raw, is_redacted) = match parse_stored(stored.clone()) {
+        Ok(message) => shared_form(&message, secrets),
+        Err(_) => (json!({ "role": role, "content": "[unreadable]" }).to_string(), false),
+    };
+    let copy = CopiedMessage { seq, id, role, created_at, raw: raw.into(), is_redacted };
+    let read = StoredMessage { raw: copy.raw.clone(), recorded: false, ..stored.clone() };
+    (copy, parse_stored(read).ok())
+}
+
+/// Copies history in the background.
+impl JobHandler for TeamHistoryService {
+    fn kind(&self) -> &'static str {
+        COPY
+    }
+
+    fn start(&self) -> JobStart {
+        JobStart::WhenIdle
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a> {
+        Box::pin(self.run_copy(job, runner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+    use bethink_transcript::{MessageId, Role, Seq, UnixMicros};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn the_index_has_no_terms_of_what_was_removed() {
+        let raw = json!({ "role": "user", "content": "deploy with ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8 please" });
+        let stored = StoredMessage {
+            seq: Seq(1),
+            id: MessageId::new("one").unwrap(),
+            role: Role::User,
+            raw: raw.to_string().into(),
+            recorded: false,
+            created_at: UnixMicros(0),
+        };
+        let extent = CopiedExtent {
+            project: "mill".into(),
+            title: Some("token ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8".into()),
+            created_at: UnixMicros(0),
+            copied: Seq(0),
+            last: Seq(1),
+        };
+        let session = SessionId(Uuid::nil());
+        let batch = batch(session, extent, None, vec![stored], SecretHandling::Redact);
+        assert!(batch.messages[0].is_redacted);
+        let told = format!("{batch:?}").to_lowercase();
+        assert!(told.contains("deploy") && !told.contains("ghp_"), "{told}");
+        assert_eq!((batch.after, batch.index.through), (Seq(0), Seq(1)));
+    }
+}
