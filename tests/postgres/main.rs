@@ -12,6 +12,7 @@ mod hand_over;
 mod memory;
 mod same;
 mod several;
+mod team_history;
 mod tls;
 
 use std::sync::OnceLock;

@@ -66,6 +66,7 @@ mod synced;
 mod team;
 mod team_history;
 mod tidy;
+mod withdrawal;
 mod writer;
 
 pub use address::PostgresAddress;

@@ -15,7 +15,7 @@ use crate::receipts;
 use crate::record::Record;
 use crate::segments;
 use crate::sql::{Row, not_found, sql};
-use crate::team_history;
+use crate::withdrawal;
 
 const INSERT: &str = "
     INSERT INTO sessions (
@@ -299,7 +299,7 @@ pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<
     for statement in DELETE {
         sql(statement).bind(id).run(&mut *db).await?;
     }
-    team_history::forget(db, id).await
+    withdrawal::forget(db, id).await
 }
 
 /// Returns the cursor after the session with this id.

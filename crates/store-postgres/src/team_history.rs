@@ -9,8 +9,8 @@ mod lists;
 
 use bethink_store::{
     CopiedBatch, CopiedExtent, IndexLookup, PageRequest, SeqRange, SharedProject, StoreError,
-    StoreFuture, StoreResult, StoredMessage, TeamHistoryStore, TeamProject, TeamRole, TeamScope,
-    TeamSession, TeamTables, TermPlaces,
+    StoreFuture, StoreResult, StoredMessage, StoredTeamProject, StoredTeamSession,
+    TeamHistoryStore, TeamRole, TeamScope, TeamTables, TermPlaces,
 };
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use sqlx::PgConnection;
@@ -19,6 +19,7 @@ use crate::presence::{Message, Presence};
 use crate::sessions;
 use crate::sql::{Row, Statement, not_found, sql};
 use crate::store::PostgresStore;
+use crate::withdrawal;
 
 /// The version of the team's tables that this program uses.
 const VERSION: i64 = 1;
@@ -27,18 +28,12 @@ const REMOVED_AT_ONCE: usize = 20;
 /// No session begins so late: the end of the year 9999.
 const NEVER: UnixMicros = UnixMicros(253_402_300_799_000_000);
 
-const EXISTS: &str = "
-    SELECT to_regclass('bethink_team.version') IS NOT NULL,
-           session_user::TEXT";
-
 const FOUND: &str = "SELECT version FROM bethink_team.version";
 
 const SHARED_PROJECTS: &str = "
     SELECT project_dir, project, since
     FROM shared_projects
     ORDER BY project_dir";
-
-const OPEN_PROJECT: &str = "SELECT bethink_team.open_project($1)";
 
 /// Does not share less than before.
 const SHARE_PROJECT: &str = "
@@ -72,8 +67,6 @@ const SESSIONS_OF: &str = "
     FROM sessions
     WHERE project_dir = $1
     ORDER BY id";
-
-const WITHDRAW: &str = "SELECT bethink_team.withdraw($1)";
 
 const IS_IN_SHARED_PROJECT: &str = "
     SELECT EXISTS (
@@ -186,7 +179,7 @@ impl PostgresStore {
         let mut removed = 0;
         for some in sessions.chunks(REMOVED_AT_ONCE) {
             let some = some.to_vec();
-            removed += self.write_team(move |db| Box::pin(withdraw(db, some))).await?;
+            removed += self.write_team(move |db| Box::pin(withdrawal::withdraw(db, some))).await?;
         }
         Ok(removed)
     }
@@ -218,9 +211,9 @@ impl TeamHistoryStore for PostgresStore {
     fn team_tables(&self) -> StoreFuture<'_, TeamTables> {
         self.read(async move {
             let mut db = self.readers.get().await?;
-            let read = |row: &Row| Ok((row.get::<bool>(0)?, row.get::<String>(1)?));
-            let found = sql(EXISTS).optional(&mut *db, read).await?;
-            let Some((true, person)) = found else { return Ok(TeamTables::Missing) };
+            let Some(person) = withdrawal::person(&mut db).await? else {
+                return Ok(TeamTables::Missing);
+            };
             let found = match sql(FOUND).value(&mut *db).await.map_err(of_team) {
                 Err(StoreError::Conflict(_)) => return Ok(TeamTables::Missing),
                 found => found?,
@@ -249,7 +242,7 @@ impl TeamHistoryStore for PostgresStore {
             let before = sql(PROJECT_OF).bind(project.project_dir.clone());
             let before = self.optional(before, |row| row.get::<String>("project")).await?;
             // Only now, because the new project may refuse it.
-            let open = sql(OPEN_PROJECT).bind(project.project.clone());
+            let open = sql(copies::OPEN_PROJECT).bind(project.project.clone());
             self.write_team(|db| Box::pin(async move { open.value::<i64>(db).await })).await?;
             if before.is_some_and(|before| before != project.project) {
                 self.share_none(&project.project_dir).await?;
@@ -320,17 +313,19 @@ impl TeamHistoryStore for PostgresStore {
         })
     }
 
-    fn team_projects(&self) -> StoreFuture<'_, Vec<TeamProject>> {
+    fn team_projects(&self) -> StoreFuture<'_, Vec<StoredTeamProject>> {
         Box::pin(async move {
             let read = |row: &Row| {
                 let member: (String, TeamRole) = (row.get("person")?, row.get("role")?);
                 Ok((row.get::<String>("name")?, member, row.get::<u64>("sessions")?))
             };
-            let mut projects: Vec<TeamProject> = Vec::new();
+            let mut projects: Vec<StoredTeamProject> = Vec::new();
             for (name, member, sessions) in self.read_team(sql(PROJECTS), read).await? {
                 match projects.last_mut().filter(|project| project.name == name) {
                     Some(project) => project.members.push(member),
-                    None => projects.push(TeamProject { name, members: vec![member], sessions }),
+                    None => {
+                        projects.push(StoredTeamProject { name, members: vec![member], sessions });
+                    }
                 }
             }
             Ok(projects)
@@ -376,11 +371,14 @@ impl TeamHistoryStore for PostgresStore {
         &self,
         scope: TeamScope,
         page: PageRequest,
-    ) -> StoreFuture<'_, (Vec<TeamSession>, Option<String>)> {
+    ) -> StoreFuture<'_, (Vec<StoredTeamSession>, Option<String>)> {
         Box::pin(lists::sessions(self, scope, page))
     }
 
-    fn team_sessions_at(&self, sessions: Vec<SessionId>) -> StoreFuture<'_, Vec<TeamSession>> {
+    fn team_sessions_at(
+        &self,
+        sessions: Vec<SessionId>,
+    ) -> StoreFuture<'_, Vec<StoredTeamSession>> {
         self.read_team(sql(lists::AT).bind_list(sessions), lists::session)
     }
 
@@ -407,20 +405,6 @@ impl TeamHistoryStore for PostgresStore {
 
     fn remove_team_session(&self, session: SessionId) -> StoreFuture<'_, ()> {
         self.write_team(move |db| Box::pin(copies::remove(db, session)))
-    }
-}
-
-/// Removes copies of this person. Returns their number.
-async fn withdraw(db: &mut PgConnection, sessions: Vec<SessionId>) -> StoreResult<u64> {
-    sql(WITHDRAW).bind_list(sessions).value(db).await
-}
-
-/// Removes the copy of a session that is deleted, if there is one.
-pub(crate) async fn forget(db: &mut PgConnection, session: SessionId) -> StoreResult<()> {
-    let exists = sql(EXISTS).optional(&mut *db, |row| row.get::<bool>(0)).await?;
-    match exists {
-        Some(true) => withdraw(db, vec![session]).await.map(drop),
-        _ => Ok(()),
     }
 }
 

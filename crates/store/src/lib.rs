@@ -68,8 +68,8 @@ pub use team::{
     ProposalAuthor, ProposalFilter, ProposalState, StoredProposal, TeamBase, TeamStore,
 };
 pub use team_history::{
-    CopiedBatch, CopiedExtent, CopiedMessage, SharedProject, TeamHistoryStore, TeamProject,
-    TeamRole, TeamScope, TeamSession, TeamTables,
+    CopiedBatch, CopiedExtent, CopiedMessage, SharedProject, StoredTeamProject, StoredTeamSession,
+    TeamHistoryStore, TeamRole, TeamScope, TeamTables,
 };
 
 /// The storage of sessions, with one trait for each service, and three for the daemon.

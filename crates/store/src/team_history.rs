@@ -63,7 +63,7 @@ pub trait TeamHistoryStore {
 
     // what the team shares
     /// Lists the projects of which this person is a member, by name.
-    fn team_projects(&self) -> StoreFuture<'_, Vec<TeamProject>> {
+    fn team_projects(&self) -> StoreFuture<'_, Vec<StoredTeamProject>> {
         Box::pin(ready(Ok(Vec::new())))
     }
     /// Sets the role of a login in a project; `None` removes it.
@@ -80,11 +80,14 @@ pub trait TeamHistoryStore {
         &self,
         _scope: TeamScope,
         _page: PageRequest,
-    ) -> StoreFuture<'_, (Vec<TeamSession>, Option<String>)> {
+    ) -> StoreFuture<'_, (Vec<StoredTeamSession>, Option<String>)> {
         refused()
     }
     /// Returns those of these copies that exist and this person may see.
-    fn team_sessions_at(&self, _sessions: Vec<SessionId>) -> StoreFuture<'_, Vec<TeamSession>> {
+    fn team_sessions_at(
+        &self,
+        _sessions: Vec<SessionId>,
+    ) -> StoreFuture<'_, Vec<StoredTeamSession>> {
         refused()
     }
     /// Returns messages of a copy in ascending order of seq.
@@ -191,7 +194,7 @@ pub struct CopiedMessage {
 
 /// A project of the team.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TeamProject {
+pub struct StoredTeamProject {
     pub name: String,
     /// Logins with their roles, sorted by login.
     pub members: Vec<(String, TeamRole)>,
@@ -208,7 +211,7 @@ pub struct TeamScope {
 
 /// A copy of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TeamSession {
+pub struct StoredTeamSession {
     pub id: SessionId,
     pub project: String,
     pub person: String,

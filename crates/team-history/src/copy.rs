@@ -36,7 +36,7 @@ struct CopyPayload {
     is_full: bool,
 }
 
-enum Copied {
+enum CopyOutcome {
     Messages(u64),
     Nothing,
     /// Another daemon has copied messages of the session, or the person has stopped sharing it.
@@ -97,9 +97,9 @@ impl TeamHistoryService {
             while tries > 0 {
                 runner.run_foreground_jobs().await;
                 match self.copy_batch(session).await? {
-                    Copied::Messages(count) => progress.done += count,
-                    Copied::Nothing => break,
-                    Copied::Changed => tries -= 1,
+                    CopyOutcome::Messages(count) => progress.done += count,
+                    CopyOutcome::Nothing => break,
+                    CopyOutcome::Changed => tries -= 1,
                 }
                 progress.total = progress.done;
                 runner.heartbeat(job.id, progress.clone()).await?;
@@ -112,11 +112,11 @@ impl TeamHistoryService {
     }
 
     /// Copies the next messages of a session.
-    async fn copy_batch(&self, session: SessionId) -> Result<Copied> {
+    async fn copy_batch(&self, session: SessionId) -> Result<CopyOutcome> {
         let store = self.cx.store();
         let extent = match store.copied(session).await {
             Ok(Some(extent)) if extent.copied < extent.last => extent,
-            Ok(_) => return Ok(Copied::Nothing),
+            Ok(_) => return Ok(CopyOutcome::Nothing),
             Err(error) => return refused(error.into()),
         };
         let project = extent.project.clone();
@@ -126,7 +126,7 @@ impl TeamHistoryService {
             Err(refusal) if refusal.kind == ErrorKind::Conflict => {
                 tracing::warn!(project, reason = %refusal.detail, "could not share history with the team");
                 problems.insert(project, refusal.detail);
-                Ok(Copied::Nothing)
+                Ok(CopyOutcome::Nothing)
             }
             Err(refusal) => refused(refusal),
             Ok(copied) => {
@@ -136,18 +136,18 @@ impl TeamHistoryService {
         }
     }
 
-    async fn copy_after(&self, session: SessionId, extent: CopiedExtent) -> Result<Copied> {
+    async fn copy_after(&self, session: SessionId, extent: CopiedExtent) -> Result<CopyOutcome> {
         let store = self.cx.store();
         let after = extent.copied;
         let record = store.session(session).await?;
         if self.cx.recording().excluded(&record.project_dir).is_some() {
-            return Ok(Copied::Nothing);
+            return Ok(CopyOutcome::Nothing);
         }
         let range =
             SeqRange { after: Some(after), limit: BATCH, bytes: BATCH_BYTES, ..SeqRange::all() };
         let stored = store.messages(session, range).await?;
         if stored.is_empty() {
-            return Ok(Copied::Nothing);
+            return Ok(CopyOutcome::Nothing);
         }
         let count = stored.len() as u64;
         let before = store.messages_at(vec![(session, after)]).await?.pop();
@@ -155,16 +155,16 @@ impl TeamHistoryService {
         let secrets = SecretHandling::of(&self.cx.settings().team.history_secrets);
         let work = move || Ok(batch(session, extent, before, stored, secrets));
         match store.copy_to_team(blocking(work).await?).await? {
-            true => Ok(Copied::Messages(count)),
-            false => Ok(Copied::Changed),
+            true => Ok(CopyOutcome::Messages(count)),
+            false => Ok(CopyOutcome::Changed),
         }
     }
 }
 
 /// A session that was deleted meanwhile needs no copy.
-fn refused(refusal: ServiceError) -> Result<Copied> {
+fn refused(refusal: ServiceError) -> Result<CopyOutcome> {
     match refusal.kind {
-        ErrorKind::NotFound => Ok(Copied::Nothing),
+        ErrorKind::NotFound => Ok(CopyOutcome::Nothing),
         _ => Err(refusal),
     }
 }

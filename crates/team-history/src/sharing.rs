@@ -11,6 +11,8 @@ use crate::TeamHistoryService;
 const MAX_NAME: usize = 500;
 /// Maximum number of waiting sessions that are counted.
 const MOST_COUNTED: usize = 1_000;
+const EXCLUDED: &str =
+    "the directory is excluded by `capture.exclude`, so nothing more of it is shared";
 
 impl TeamHistoryService {
     pub async fn status(&self) -> Result<api::TeamHistory> {
@@ -31,10 +33,15 @@ impl TeamHistoryService {
         let mut shared = Vec::new();
         for directory in store.shared_projects().await? {
             let waiting = store.uncopied(Some(directory.project_dir.clone()), MOST_COUNTED).await?;
+            let excluded = self.cx.recording().excluded(&directory.project_dir).is_some();
+            let problem = match excluded {
+                true => Some(EXCLUDED.to_owned()),
+                false => locked(&self.state.problems).get(&directory.project).cloned(),
+            };
             shared.push(api::SharedDirectory {
                 since: (directory.since > UnixMicros(0)).then(|| rfc3339(directory.since)),
                 waiting: waiting.len() as u64,
-                problem: locked(&self.state.problems).get(&directory.project).cloned(),
+                problem,
                 project_dir: directory.project_dir,
                 project: directory.project,
             });

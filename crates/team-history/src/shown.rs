@@ -3,7 +3,7 @@
 use bethink_api as api;
 use bethink_service::{Result, ServiceError, page_limit, rfc3339};
 use bethink_sessions::stored_out;
-use bethink_store::{PageRequest, SeqRange, TeamScope, TeamSession};
+use bethink_store::{PageRequest, SeqRange, StoredTeamSession, TeamScope};
 use bethink_transcript::{Seq, SessionId};
 
 use crate::TeamHistoryService;
@@ -55,7 +55,7 @@ impl TeamHistoryService {
     }
 }
 
-fn session_out(session: TeamSession) -> api::TeamSession {
+fn session_out(session: StoredTeamSession) -> api::TeamSession {
     api::TeamSession {
         id: session.id.0,
         project: session.project,

@@ -61,8 +61,8 @@ pub(crate) enum TeamHistoryCommand {
         #[arg(value_name = "LOGIN")]
         person: String,
         /// A reader reads and searches, a member also shares sessions, and an admin also chooses the members
-        #[arg(long, value_enum, default_value_t = Role::Member)]
-        role: Role,
+        #[arg(long, value_enum, default_value_t = MemberRole::Member)]
+        role: MemberRole,
         #[command(flatten)]
         project: OfTeamProject,
     },
@@ -90,7 +90,7 @@ pub(crate) struct OfTeamProject {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Role {
+pub(crate) enum MemberRole {
     Reader,
     Member,
     Admin,

@@ -11,7 +11,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::app::CliApp;
-use crate::args::{Role, TeamHistoryCommand};
+use crate::args::{MemberRole, TeamHistoryCommand};
 use crate::failure::{CliFailure, Done};
 
 /// The SQL that creates the team's tables.
@@ -44,9 +44,9 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
         }
         Command::Add { person, role, project } => {
             let role = match role {
-                Role::Reader => api::TeamRole::Reader,
-                Role::Member => api::TeamRole::Member,
-                Role::Admin => api::TeamRole::Admin,
+                MemberRole::Reader => api::TeamRole::Reader,
+                MemberRole::Member => api::TeamRole::Member,
+                MemberRole::Admin => api::TeamRole::Admin,
             };
             set_member(app, &client, project.name, person, Some(role)).await
         }

@@ -6,7 +6,6 @@ use bethink_store_format::SortedBatch;
 use bethink_transcript::{Seq, SessionId};
 use sqlx::PgConnection;
 
-use super::OPEN_PROJECT;
 use crate::sessions;
 use crate::sql::{Row, Statement, not_found, sql};
 
@@ -35,6 +34,8 @@ pub(super) const EXTENT: &str = "
       ON copies.id = session
     WHERE session = $1
       AND NOT coalesce(is_removed, FALSE)";
+
+pub(super) const OPEN_PROJECT: &str = "SELECT bethink_team.open_project($1)";
 
 const IS_SHARED: &str = "
     SELECT EXISTS (

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bethink_store::{
     Family, IndexLookup, IndexedSession, PageRequest, Posting, SeqRange, StoreResult,
-    StoredMessage, TeamScope, TeamSession, TermPlaces,
+    StoredMessage, StoredTeamSession, TeamScope, TermPlaces,
 };
 use bethink_transcript::{Seq, SessionId};
 
@@ -90,7 +90,7 @@ pub(super) async fn sessions(
     store: &PostgresStore,
     scope: TeamScope,
     page: PageRequest,
-) -> StoreResult<(Vec<TeamSession>, Option<String>)> {
+) -> StoreResult<(Vec<StoredTeamSession>, Option<String>)> {
     let after = page.cursor.as_deref().map(read_cursor).transpose()?;
     let wanted = page.limit.max(1);
     let list = sql(LIST)
@@ -107,8 +107,8 @@ pub(super) async fn sessions(
     Ok((sessions, cursor))
 }
 
-pub(super) fn session(row: &Row) -> StoreResult<TeamSession> {
-    Ok(TeamSession {
+pub(super) fn session(row: &Row) -> StoreResult<StoredTeamSession> {
+    Ok(StoredTeamSession {
         id: row.get("id")?,
         project: row.get("name")?,
         person: row.get("person")?,
