@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::terminal::Terminal;
 
 /// Commands in the order in which they are run, each with the result of those before it.
-const RUNS: [&str; 71] = [
+const RUNS: [&str; 73] = [
     "up",
     "up --install --dry-run",
     "demo",
@@ -67,6 +67,8 @@ const RUNS: [&str; 71] = [
     "instructions revoke ../RULES.md",
     "team init --dir shared",
     "team status",
+    "team history status",
+    "team history setup",
     "team proposals",
     "config list",
     "config set memory.layout claude",
@@ -89,8 +91,10 @@ const LAST: [&str; 6] =
     ["logs", "completions bash", "status", "down", "store check", "store copy ../home ../copy"];
 /// An editor that adds a line.
 const EDITOR: [(&str, &str); 1] = [("EDITOR", "printf 'And wide.\\n' >>")];
+const NEEDS_DATABASE: &str =
+    "it needs a PostgreSQL database: see `team_history` in `tests/postgres`";
 /// Commands that are not run, and why.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 18] = [
     ("hook", "it answers in an agent's format, not in ours"),
     ("mcp", "it speaks JSON-RPC with an agent"),
     ("notes edit", "it prints nothing"),
@@ -100,6 +104,13 @@ const NOT_RUN: [(&str, &str); 11] = [
     ("team drop", "it needs a remote; `team init` prints the same schema"),
     ("memory candidates keep", "it needs a candidate, which the demo has none of"),
     ("memory candidates drop", "it needs a candidate, which the demo has none of"),
+    ("team history on", NEEDS_DATABASE),
+    ("team history off", NEEDS_DATABASE),
+    ("team history ls", NEEDS_DATABASE),
+    ("team history show", NEEDS_DATABASE),
+    ("team history rm", NEEDS_DATABASE),
+    ("team history add", NEEDS_DATABASE),
+    ("team history remove", NEEDS_DATABASE),
     ("team approve", "it needs a proposal, which only an agent can make"),
     ("team reject", "it needs a proposal, which only an agent can make"),
 ];

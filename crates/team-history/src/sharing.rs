@@ -68,7 +68,7 @@ impl TeamHistoryService {
             Some(name) => name,
             None => known.repository().await?.ok_or_else(|| {
                 ServiceError::invalid("project", "is needed: the directory was not cloned from a repository with a public name")
-                    .hint("choose a name that all people use who work on the project, and give it with `--name`")
+                    .hint("choose a name that all people use who work on the project, and give it with `--team-project`")
             })?,
         };
         if project.trim().is_empty()

@@ -147,9 +147,12 @@ pub(crate) struct Search {
     /// Search the sessions of all projects [default: this project's sessions, if it has any]
     #[arg(long, short, conflicts_with = "session")]
     pub(crate) all: bool,
-    /// Search what people share with the team, in all its projects or in this one
-    #[arg(long, value_name = "PROJECT", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["session", "all", "rebuild"])]
-    pub(crate) team: Option<String>,
+    /// Search what people share with the team
+    #[arg(long, conflicts_with_all = ["session", "all", "rebuild"])]
+    pub(crate) team: bool,
+    /// With --team: search only this project of the team
+    #[arg(long, value_name = "NAME", requires = "team")]
+    pub(crate) team_project: Option<String>,
     /// With --team: search only the sessions of this person, who is named by the login in the database
     #[arg(long, value_name = "LOGIN", requires = "team")]
     pub(crate) person: Option<String>,

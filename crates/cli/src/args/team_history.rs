@@ -31,7 +31,7 @@ pub(crate) enum TeamHistoryCommand {
         /// List only the sessions of this person, who is named by the login in the database
         #[arg(long, value_name = "LOGIN")]
         person: Option<String>,
-        /// List at most this many sessions
+        /// Show at most this many sessions
         #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
         limit: usize,
     },
@@ -84,9 +84,9 @@ pub(crate) enum TeamHistoryCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct OfTeamProject {
-    /// The name of the team's project [default: that of the repository]
+    /// The team's project [default: the one with which this directory is shared, or that of its repository]
     #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
+    pub(crate) team_project: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

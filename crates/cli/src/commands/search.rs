@@ -25,9 +25,9 @@ pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
     let is_read_here = app.screen.look.live && !app.screen.json;
     let default = if is_read_here { HITS_ON_TERMINAL } else { HITS };
     let query = query(how, how.limit.unwrap_or(default), app.now)?;
-    if let Some(project) = &how.team {
-        let project = Some(project.clone()).filter(|project| !project.is_empty());
-        let scope = TeamHistoryScope { project, person: how.person.clone() };
+    if how.team {
+        let scope =
+            TeamHistoryScope { project: how.team_project.clone(), person: how.person.clone() };
         let found = client.search_team(&scope, &query).await?;
         return show(app, &found, &SearchPlace::Team);
     }

@@ -22,15 +22,18 @@ const PAGE: usize = 200;
 pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
     use TeamHistoryCommand as Command;
     if let Command::Setup = command {
-        return Ok(app.screen.block(TABLES.trim_end())?);
+        let Some(screen) = app.screen.unless_json(&json!({ "sql": TABLES }))? else {
+            return Ok(());
+        };
+        return Ok(screen.block(TABLES.trim_end())?);
     }
     let client = app.client().await?;
     match command {
         Command::Status => status(app, &client.team_history().await?),
-        Command::On { project, all } => on(app, &client, project.name, all).await,
+        Command::On { project, all } => on(app, &client, project.team_project, all).await,
         Command::Off => off(app, &client).await,
         Command::Ls { project, person, limit } => {
-            let scope = api::TeamHistoryScope { project: project.name, person };
+            let scope = api::TeamHistoryScope { project: project.team_project, person };
             list(app, &client, &scope, limit).await
         }
         Command::Show { id, message } => show(app, &client, &id, message).await,
@@ -48,10 +51,10 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
                 MemberRole::Member => api::TeamRole::Member,
                 MemberRole::Admin => api::TeamRole::Admin,
             };
-            set_member(app, &client, project.name, person, Some(role)).await
+            set_member(app, &client, project.team_project, person, Some(role)).await
         }
         Command::Remove { person, project } => {
-            set_member(app, &client, project.name, person, None).await
+            set_member(app, &client, project.team_project, person, None).await
         }
         Command::Setup => Ok(()),
     }
@@ -315,7 +318,9 @@ fn project_here(app: &CliApp, history: &api::TeamHistory) -> Result<String, CliF
             let names: Vec<_> = projects.iter().map(|project| project.name.as_str()).collect();
             let hint = match names.is_empty() {
                 true => "`bethink team history on` shares this directory".to_owned(),
-                false => format!("name the team's project with `--name`: {}", names.join(", ")),
+                false => {
+                    format!("name the team's project with `--team-project`: {}", names.join(", "))
+                }
             };
             Err(CliFailure::hinted("this directory is not shared with a project of the team", hint))
         }
