@@ -404,7 +404,24 @@ impl TeamHistoryStore for PostgresStore {
     }
 
     fn remove_team_session(&self, session: SessionId) -> StoreFuture<'_, ()> {
-        self.write_team(move |db| Box::pin(copies::remove(db, session)))
+        Box::pin(async move {
+            let tables = self.team_tables().await?;
+            let found = self.team_sessions_at(vec![session]).await?.pop();
+            let is_own = matches!(
+                (&tables, found),
+                (TeamTables::Usable { person }, Some(found)) if found.person == *person
+            );
+            match is_own {
+                // The original may not exist any more.
+                true => match self.share_session(session, false).await {
+                    Err(StoreError::NotFound { .. } | StoreError::Conflict(_)) => {
+                        self.withdraw(vec![session]).await.map(drop)
+                    }
+                    done => done,
+                },
+                false => self.write_team(move |db| Box::pin(copies::remove(db, session))).await,
+            }
+        })
     }
 }
 

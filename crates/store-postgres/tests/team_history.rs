@@ -331,13 +331,12 @@ async fn what_is_copied_follows_what_is_shared() {
     ann.delete_session(early).await.unwrap();
     assert_eq!(listed(&ann).await, [late]);
 
-    // What an admin removes is not copied again, not even if the person withdraws it first.
+    // Removing an own copy is a choice, which the person can change.
     ann.remove_team_session(late).await.unwrap();
-    say(&ann, late, 1).await;
-    assert!(ann.uncopied(None, 10).await.unwrap().is_empty() && listed(&ann).await.is_empty());
-    ann.share_session(late, false).await.unwrap();
+    assert!(listed(&ann).await.is_empty() && ann.copied(late).await.unwrap().is_none());
     ann.share_session(late, true).await.unwrap();
-    assert_eq!(ann.copied(late).await.unwrap(), None);
+    assert!(ann.copied(late).await.unwrap().is_some());
+    ann.share_session(late, false).await.unwrap();
 
     // Another project of the team, and none.
     let other =
@@ -355,6 +354,26 @@ async fn what_is_copied_follows_what_is_shared() {
     assert!(listed(&ann).await.is_empty() && ann.shared_projects().await.unwrap().is_empty());
     assert!(matches!(ann.unshare_project(DIR.into()).await, Err(StoreError::NotFound { .. })));
     assert!(matches!(ann.share_session(third, true).await, Err(StoreError::Conflict(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_admin_removes_is_not_shared_again() {
+    let team = Team::with_tables().await;
+    let (ann, ben) = (team.open("ann").await, team.open("ben").await);
+    share(&ann, UnixMicros(0)).await.unwrap();
+    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Member)).await.unwrap();
+    share(&ben, UnixMicros(0)).await.unwrap();
+    let his = session(&ben, 2, NOW).await;
+    assert!(copy(&ben, his).await.unwrap());
+    ann.remove_team_session(his).await.unwrap();
+    say(&ben, his, 1).await;
+    assert!(ben.uncopied(None, 10).await.unwrap().is_empty() && listed(&ben).await.is_empty());
+    // Not even if he withdraws it first.
+    ben.share_session(his, false).await.unwrap();
+    ben.share_session(his, true).await.unwrap();
+    assert_eq!(ben.copied(his).await.unwrap(), None);
+    let [_, _, sessions, messages, postings] = rows(&mut team.sql("ben").await).await;
+    assert_eq!([sessions, messages, postings], [1, 0, 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -109,8 +109,8 @@ pub trait TeamHistoryStore {
     fn team_lookup(&self, _scope: TeamScope, _lookup: IndexLookup) -> StoreFuture<'_, TermPlaces> {
         refused()
     }
-    /// Removes a copy from the team's tables. Only an admin of the project may do that, and the person who shared it, who
-    /// will not share it again.
+    /// Removes a copy from the team's tables: an own one, as if the person had chosen not to share the session, or for an admin
+    /// of the project any, which is then never shared again.
     fn remove_team_session(&self, _session: SessionId) -> StoreFuture<'_, ()> {
         refused()
     }

@@ -111,7 +111,8 @@ pub(crate) async fn messages(
     HttpAnswer::ok(&app.daemon.team_history.messages(id, &asked).await?)
 }
 
-/// Remove a shared session from the team's history, and do not share it again. Only an admin of the project may do that.
+/// Remove a shared session from the team's history, and do not share it again. Only the person who shares it may do that, and an
+/// admin of the project.
 #[utoipa::path(
     delete, path = "/v1/team/history/sessions/{id}", tag = "team", operation_id = "team_history_remove",
     params(("id" = uuid::Uuid, Path), Key),

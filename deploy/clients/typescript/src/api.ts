@@ -1208,6 +1208,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/sharing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Share a session of a shared project directory, whenever it began, or stop sharing it and remove the copy. */
+        put: operations["session_share"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/{id}/state/{kind}": {
         parameters: {
             query?: never;
@@ -1270,6 +1287,114 @@ export interface paths {
         };
         /** Get the state of a project's team memory. */
         get: operations["team_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get which history is shared with the team, and the team's projects. */
+        get: operations["team_history_get"];
+        put?: never;
+        /** Share the sessions of a project directory with the team. Copies are made in the background, without secrets. */
+        post: operations["team_history_share"];
+        /** Stop sharing the sessions of a project directory, and remove the copies. */
+        delete: operations["team_history_unshare"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/history/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set the role of a person in a project of the team, or remove the person. Only an admin of the project may do that. */
+        put: operations["team_history_member"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/history/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search what people share with the team: who has solved this before? */
+        get: operations["team_history_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/history/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List shared sessions, newest first. */
+        get: operations["team_history_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/history/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a shared session. */
+        get: operations["team_history_session"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a shared session from the team's history, and do not share it again. Only the person who shares it may do that, and an
+         *     admin of the project.
+         */
+        delete: operations["team_history_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/history/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the messages of a shared session, without secrets, thinking and images. */
+        get: operations["team_history_messages"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2332,6 +2457,14 @@ export interface components {
             created_at: string;
             /** @description The message object exactly as it was appended. */
             message: components["schemas"]["Message"];
+        };
+        /** @description Sharing was turned off. */
+        HistoryUnshared: {
+            /**
+             * Format: int64
+             * @description Number of sessions that were removed from the team's history.
+             */
+            removed: number;
         };
         /**
          * @description An agent that can report hook events.
@@ -4056,6 +4189,10 @@ export interface components {
             answers?: components["schemas"]["AnsweredCall"] | null;
             /** @description When it was created, as RFC 3339. */
             created_at: string;
+            /** @description In a search of the team's history, the login of the person who shared the session. */
+            person?: string | null;
+            /** @description In a search of the team's history, the name of the team's project. */
+            project?: string | null;
         };
         /** @description What was found, best first. */
         SearchHits: {
@@ -4105,6 +4242,8 @@ export interface components {
             created_at: string;
             /** @description When it last changed, as RFC 3339. */
             updated_at: string;
+            /** @description Name of the team's project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`. */
+            shared?: string | null;
             agent?: components["schemas"]["AgentSession"] | null;
             /** @description Sessions of its subagents and explorations, oldest first. Only in the answer to `GET /v1/sessions/{id}`. */
             children?: string[];
@@ -4135,17 +4274,57 @@ export interface components {
             /** @description Cursor of the next page; not set on the last page. */
             next_cursor?: string | null;
         };
+        /** @description The role of a person in a project of the team. */
+        SetTeamMember: {
+            /** @description Name of the team's project. */
+            project: string;
+            /** @description The login in the database. */
+            person: string;
+            role?: components["schemas"]["TeamRole"] | null;
+        };
         /**
          * @description How severe a finding is.
          * @enum {string}
          */
         Severity: "error" | "warning" | "note";
+        /** @description The directory whose sessions to share. */
+        ShareHistory: {
+            /** @description A directory of the project. */
+            project_dir: string;
+            /**
+             * @description Name of the team's project, which all people who work on it must use; by default, that of the repository from which the
+             *     directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
+             */
+            project?: string | null;
+            /** @description Also share the sessions that began before now. */
+            all?: boolean;
+        };
         /** @description The request to propose a private topic to the team. */
         ShareMemory: {
             /** @description A directory of the project. */
             project_dir: string;
             /** @description The name. */
             name: string;
+        };
+        /** @description Whether to share one session of a shared directory, whenever it began. */
+        ShareSession: {
+            shared: boolean;
+        };
+        /** @description A project directory whose sessions are shared. */
+        SharedDirectory: {
+            /** @description A directory of the project. */
+            project_dir: string;
+            /** @description Name of the team's project. */
+            project: string;
+            /** @description Sessions that began earlier are not shared, except those that were chosen. Absent if all are shared. */
+            since?: string | null;
+            /**
+             * Format: int64
+             * @description Number of sessions with messages that will be shared, but are not yet. At most 1,000 are counted.
+             */
+            waiting: number;
+            /** @description Why the newest messages could not be shared. */
+            problem?: string | null;
         };
         /** @description A skill that was invoked. */
         Skill: {
@@ -4262,6 +4441,17 @@ export interface components {
             /** @description Who made the other version. */
             theirs_by: string;
         };
+        /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+        TeamHistory: {
+            /** @description This person's login in the database, by which others know them. Absent if history cannot be shared. */
+            person?: string | null;
+            /** @description Why history cannot be shared, and what to do about it. */
+            problem?: string | null;
+            /** @description The directories whose sessions this person shares. */
+            shared?: components["schemas"]["SharedDirectory"][];
+            /** @description The team's projects of which this person is a member. */
+            projects?: components["schemas"]["TeamProject"][];
+        };
         /** @description Where to keep a project's team memory. */
         TeamInit: {
             /** @description A directory of the project. */
@@ -4274,11 +4464,68 @@ export interface components {
             /** @description A directory to use instead of the default one, such as a synced or mounted folder. Must be absolute. */
             dir?: string | null;
         };
+        /** @description A person in a project of the team. */
+        TeamMember: {
+            /** @description The login in the database. */
+            person: string;
+            role: components["schemas"]["TeamRole"];
+        };
         /**
          * @description How a team memory is shared.
          * @enum {string}
          */
         TeamMemoryKind: "none" | "folder" | "repository";
+        /** @description A project of the team. */
+        TeamProject: {
+            /** @description The name. */
+            name: string;
+            members: components["schemas"]["TeamMember"][];
+            /**
+             * Format: int64
+             * @description Number of shared sessions.
+             */
+            sessions: number;
+        };
+        /**
+         * @description What a person may do in a project of the team. A reader reads and searches what is shared, a member also shares sessions, and an
+         *     admin also chooses the members, and may remove any shared session.
+         * @enum {string}
+         */
+        TeamRole: "reader" | "member" | "admin";
+        /** @description A session that a person shares. */
+        TeamSession: {
+            /**
+             * Format: uuid
+             * @description The same ID as that of the original session.
+             */
+            id: string;
+            /** @description Name of the team's project. */
+            project: string;
+            /** @description The login of the person who shared it. */
+            person: string;
+            /** @description The title. */
+            title?: string | null;
+            /**
+             * Format: int64
+             * @description Number of messages.
+             */
+            messages: number;
+            /**
+             * Format: int64
+             * @description Number of messages from which secrets were removed.
+             */
+            redacted: number;
+            /** @description When it was created, as RFC 3339. */
+            created_at: string;
+            /** @description When it last changed, as RFC 3339. */
+            updated_at: string;
+        };
+        /** @description Shared sessions, newest first. */
+        TeamSessionsPage: {
+            sessions: components["schemas"]["TeamSession"][];
+            /** @description Cursor of the next page; not set on the last page. */
+            next_cursor?: string | null;
+        };
         /** @description The state of a project's team memory. */
         TeamStatus: {
             /** @description The memory directory. */
@@ -4658,6 +4905,7 @@ export type Health = components['schemas']['Health'];
 export type HealthStatus = components['schemas']['HealthStatus'];
 export type Hindsight = components['schemas']['Hindsight'];
 export type HistoryMessage = components['schemas']['HistoryMessage'];
+export type HistoryUnshared = components['schemas']['HistoryUnshared'];
 export type HookAgent = components['schemas']['HookAgent'];
 export type ImportApproval = components['schemas']['ImportApproval'];
 export type ImportFile = components['schemas']['ImportFile'];
@@ -4806,8 +5054,12 @@ export type SessionEventData = components['schemas']['SessionEventData'];
 export type SessionLifecycle = components['schemas']['SessionLifecycle'];
 export type SessionState = components['schemas']['SessionState'];
 export type SessionsPage = components['schemas']['SessionsPage'];
+export type SetTeamMember = components['schemas']['SetTeamMember'];
 export type Severity = components['schemas']['Severity'];
+export type ShareHistory = components['schemas']['ShareHistory'];
 export type ShareMemory = components['schemas']['ShareMemory'];
+export type ShareSession = components['schemas']['ShareSession'];
+export type SharedDirectory = components['schemas']['SharedDirectory'];
 export type Skill = components['schemas']['Skill'];
 export type Skills = components['schemas']['Skills'];
 export type SkipKind = components['schemas']['SkipKind'];
@@ -4822,8 +5074,14 @@ export type SystemText = components['schemas']['SystemText'];
 export type SystemTextType = components['schemas']['SystemTextType'];
 export type TeamBlocked = components['schemas']['TeamBlocked'];
 export type TeamConflict = components['schemas']['TeamConflict'];
+export type TeamHistory = components['schemas']['TeamHistory'];
 export type TeamInit = components['schemas']['TeamInit'];
+export type TeamMember = components['schemas']['TeamMember'];
 export type TeamMemoryKind = components['schemas']['TeamMemoryKind'];
+export type TeamProject = components['schemas']['TeamProject'];
+export type TeamRole = components['schemas']['TeamRole'];
+export type TeamSession = components['schemas']['TeamSession'];
+export type TeamSessionsPage = components['schemas']['TeamSessionsPage'];
 export type TeamStatus = components['schemas']['TeamStatus'];
 export type TeamSync = components['schemas']['TeamSync'];
 export type TeamSyncRequest = components['schemas']['TeamSyncRequest'];
@@ -7115,6 +7373,40 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    session_share: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareSession"];
+            };
+        };
+        responses: {
+            /** @description One conversation with an agent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
     state_get: {
         parameters: {
             query?: never;
@@ -7287,6 +7579,283 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TeamStatus"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamHistory"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_share: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareHistory"];
+            };
+        };
+        responses: {
+            /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamHistory"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_unshare: {
+        parameters: {
+            query: {
+                /** @description The directory, as `GET /v1/team/history` lists it */
+                project_dir: string;
+            };
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sharing was turned off. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryUnshared"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_member: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetTeamMember"];
+            };
+        };
+        responses: {
+            /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamHistory"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_search: {
+        parameters: {
+            query: {
+                /** @description Name of the team's project */
+                project?: string;
+                /** @description The login of the person who shared them */
+                person?: string;
+                /** @description A question, or words to look for */
+                q: string;
+                /** @description Maximum number of entries */
+                limit?: number;
+                /** @description Only messages from the `user` or the `assistant` */
+                role?: components["schemas"]["Role"];
+                /** @description Only calls to this tool and their results */
+                tool?: string;
+                /** @description Only calls about this path, and their results; part of a path is enough */
+                path?: string;
+                /**
+                 * @description Only messages from this time on, RFC 3339. If the period has no start, or covers 100 days or more, only the best
+                 *     matches are checked against it, so some hits may be missing
+                 */
+                after?: string;
+                /** @description Only messages before this time, RFC 3339 */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found, best first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchHits"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_sessions: {
+        parameters: {
+            query?: {
+                /** @description Name of the team's project */
+                project?: string;
+                /** @description The login of the person who shared them */
+                person?: string;
+                /** @description Maximum number of entries */
+                limit?: number;
+                /** @description The `next_cursor` of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Shared sessions, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamSessionsPage"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A session that a person shares. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamSession"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_remove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
+                 *     gets the answer to the first one
+                 */
+                "Idempotency-Key"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session was removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    team_history_messages: {
+        parameters: {
+            query?: {
+                /** @description Messages after this position */
+                after_seq?: number;
+                /** @description Messages before this position */
+                before_seq?: number;
+                /** @description Maximum number of entries */
+                limit?: number;
+                /** @description `next_cursor` of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of history, oldest message first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagesPage"];
                 };
             };
             "4XX": components["responses"]["Problem"];

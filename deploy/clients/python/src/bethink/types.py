@@ -352,6 +352,13 @@ class Hindsight(TypedDict):
     """The names used before and after the compaction that the prompt did not contain."""
 
 
+class HistoryUnshared(TypedDict):
+    """Sharing was turned off."""
+
+    removed: int
+    """Number of sessions that were removed from the team's history."""
+
+
 HookAgent: TypeAlias = Literal['claude-code', 'codex', 'gemini', 'cursor', 'qwen']
 """An agent that can report hook events."""
 
@@ -1115,6 +1122,10 @@ class SearchHit(TypedDict):
     answers: NotRequired[AnsweredCall | None]
     created_at: str
     """When it was created, as RFC 3339."""
+    person: NotRequired[str | None]
+    """In a search of the team's history, the login of the person who shared the session."""
+    project: NotRequired[str | None]
+    """In a search of the team's history, the name of the team's project."""
 
 
 class SearchHits(TypedDict):
@@ -1153,6 +1164,8 @@ class Session(TypedDict):
     """When it was created, as RFC 3339."""
     updated_at: str
     """When it last changed, as RFC 3339."""
+    shared: NotRequired[str | None]
+    """Name of the team's project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`."""
     agent: NotRequired[AgentSession | None]
     children: NotRequired[list[str]]
     """Sessions of its subagents and explorations, oldest first. Only in the answer to `GET /v1/sessions/{id}`."""
@@ -1174,6 +1187,20 @@ Severity: TypeAlias = Literal['error', 'warning', 'note']
 """How severe a finding is."""
 
 
+class ShareHistory(TypedDict):
+    """The directory whose sessions to share."""
+
+    project_dir: str
+    """A directory of the project."""
+    project: NotRequired[str | None]
+    """
+    Name of the team's project, which all people who work on it must use; by default, that of the repository from which the
+    directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
+    """
+    all: NotRequired[bool]
+    """Also share the sessions that began before now."""
+
+
 class ShareMemory(TypedDict):
     """The request to propose a private topic to the team."""
 
@@ -1181,6 +1208,27 @@ class ShareMemory(TypedDict):
     """A directory of the project."""
     name: str
     """The name."""
+
+
+class ShareSession(TypedDict):
+    """Whether to share one session of a shared directory, whenever it began."""
+
+    shared: bool
+
+
+class SharedDirectory(TypedDict):
+    """A project directory whose sessions are shared."""
+
+    project_dir: str
+    """A directory of the project."""
+    project: str
+    """Name of the team's project."""
+    since: NotRequired[str | None]
+    """Sessions that began earlier are not shared, except those that were chosen. Absent if all are shared."""
+    waiting: int
+    """Number of sessions with messages that will be shared, but are not yet. At most 1,000 are counted."""
+    problem: NotRequired[str | None]
+    """Why the newest messages could not be shared."""
 
 
 class Skill(TypedDict):
@@ -1341,6 +1389,42 @@ class TeamInit(TypedDict):
 
 TeamMemoryKind: TypeAlias = Literal['none', 'folder', 'repository']
 """How a team memory is shared."""
+
+
+TeamRole: TypeAlias = Literal['reader', 'member', 'admin']
+"""
+What a person may do in a project of the team. A reader reads and searches what is shared, a member also shares sessions, and an
+admin also chooses the members, and may remove any shared session.
+"""
+
+
+class TeamSession(TypedDict):
+    """A session that a person shares."""
+
+    id: str
+    """The same ID as that of the original session."""
+    project: str
+    """Name of the team's project."""
+    person: str
+    """The login of the person who shared it."""
+    title: NotRequired[str | None]
+    """The title."""
+    messages: int
+    """Number of messages."""
+    redacted: int
+    """Number of messages from which secrets were removed."""
+    created_at: str
+    """When it was created, as RFC 3339."""
+    updated_at: str
+    """When it last changed, as RFC 3339."""
+
+
+class TeamSessionsPage(TypedDict):
+    """Shared sessions, newest first."""
+
+    sessions: list[TeamSession]
+    next_cursor: NotRequired[str | None]
+    """Cursor of the next page; not set on the last page."""
 
 
 class TeamStatus(TypedDict):
@@ -2614,6 +2698,16 @@ SessionState: TypeAlias = Plan | Skills | Agents | Tools | Files | Instructions
 """The schema named after the `kind`, such as `Plan` for `plan`. For `hooks`, it is `Instructions`."""
 
 
+class SetTeamMember(TypedDict):
+    """The role of a person in a project of the team."""
+
+    project: str
+    """Name of the team's project."""
+    person: str
+    """The login in the database."""
+    role: NotRequired[TeamRole | None]
+
+
 class SystemText(TypedDict):
     """One text block of the system prompt."""
 
@@ -2622,6 +2716,24 @@ class SystemText(TypedDict):
     """The text of one part of the system prompt."""
     cache_control: NotRequired[dict[str, Any]]
     """Set if the provider should cache the prompt up to this block."""
+
+
+class TeamMember(TypedDict):
+    """A person in a project of the team."""
+
+    person: str
+    """The login in the database."""
+    role: TeamRole
+
+
+class TeamProject(TypedDict):
+    """A project of the team."""
+
+    name: str
+    """The name."""
+    members: list[TeamMember]
+    sessions: int
+    """Number of shared sessions."""
 
 
 class Todo(TypedDict):
@@ -2949,6 +3061,19 @@ class SessionEvent(TypedDict):
     data: SessionEventData
     event: Literal['session']
     """The kind of event."""
+
+
+class TeamHistory(TypedDict):
+    """The history that is shared with the team: what this person shares, and the team's projects."""
+
+    person: NotRequired[str | None]
+    """This person's login in the database, by which others know them. Absent if history cannot be shared."""
+    problem: NotRequired[str | None]
+    """Why history cannot be shared, and what to do about it."""
+    shared: NotRequired[list[SharedDirectory]]
+    """The directories whose sessions this person shares."""
+    projects: NotRequired[list[TeamProject]]
+    """The team's projects of which this person is a member."""
 
 
 class Usage(TypedDict):
