@@ -52,7 +52,7 @@ export function isOwnLink(href: string): boolean {
 
 function attribute(element: Element, name: string, value: Props[string]): void {
   if (typeof value === "function") {
-    if (!name.startsWith("on")) throw new TypeError(`the value of the attribute ${name} cannot be a function`);
+    if (!name.startsWith("on")) throw new TypeError(`h() does not set the attribute ${name} to a function`);
     element.addEventListener(name.slice(2), value);
     return;
   }

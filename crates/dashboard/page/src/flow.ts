@@ -1,5 +1,6 @@
-// A long list whose rows have different heights. Only rows near the screen are elements. A row's height is estimated
-// until it is shown; what is on the screen stays where it is when rows above it turn out to be higher or lower.
+// A long list whose rows can have different heights. Only rows near the screen are elements, and Tab reaches one of them.
+// A row's height is estimated until it is shown; what is on the screen stays where it is when rows above it turn out to be
+// higher or lower.
 
 import { h, mark } from "./dom.ts";
 import { Heights } from "./heights.ts";
@@ -9,10 +10,12 @@ import { isRowPressed, whenReleased } from "./press.ts";
 
 export interface FlowOptions {
   readonly label: string;
+  /** Rows are links, which have the focus themselves. */
+  readonly links?: boolean;
   readonly estimate: (index: number) => number;
   readonly row: (index: number) => HTMLElement;
   /** Called with the first and last row that are on the screen or near it. */
-  readonly near: (first: number, last: number) => void;
+  readonly near?: (first: number, last: number) => void;
   /** Called with the row at the upper end of the screen. */
   readonly moved?: (first: number) => void;
 }
@@ -35,7 +38,7 @@ export class Flow {
 
   constructor(options: FlowOptions, signal: AbortSignal) {
     this.#options = options;
-    this.node = h("div", { class: "flow", role: "list", "aria-label": options.label });
+    this.node = h("div", { class: options.links ? "list" : "flow", role: "list", "aria-label": options.label });
     this.node.addEventListener("keydown", (event) => this.#key(event));
     this.node.addEventListener("focusin", (event) => this.#focused(event.target));
     // A row grows when it is opened, or when its text wraps differently.
@@ -97,13 +100,22 @@ export class Flow {
       this.#measure([this.#active]);
       this.#roving();
     }
-    if (focus) this.#items.get(this.#active)?.focus({ preventScroll: true });
+    if (focus) this.#focus(this.#items.get(this.#active));
   }
 
-  /** Height of what covers the upper end of the screen. */
+  /** The element of a row that has the focus. */
+  #target(item: HTMLElement): HTMLElement {
+    return (this.#options.links ? item.firstElementChild : item) as HTMLElement;
+  }
+
+  #focus(item?: HTMLElement): void {
+    if (item) this.#target(item).focus({ preventScroll: true });
+  }
+
+  /** Height of what covers the upper end of the screen: a bar of the view, or else only that of the page. */
   #head(): number {
     const bar = this.node.previousElementSibling;
-    return bar instanceof HTMLElement ? (parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight : 0;
+    return bar instanceof HTMLElement ? (parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight : 75;
   }
 
   readonly #soon = (): void => {
@@ -126,7 +138,7 @@ export class Flow {
     }
     this.#create(this.#missing(first, this.#heights.at(above), last));
     this.#roving();
-    this.#options.near(first, last);
+    this.#options.near?.(first, last);
     this.#options.moved?.(this.#heights.at(above + this.#head()));
   }
 
@@ -158,11 +170,11 @@ export class Flow {
     const focused = item.contains(document.activeElement);
     item.replaceChildren(this.#options.row(index));
     this.#stale.delete(index);
-    if (focused) item.focus({ preventScroll: true });
+    if (focused) this.#focus(item);
   }
 
   #add(index: number): void {
-    const item = h("div", { class: "item", role: "listitem", tabindex: -1, "aria-posinset": index + 1, "aria-setsize": this.count }, this.#options.row(index));
+    const item = h("div", { class: "item", role: "listitem", "aria-posinset": index + 1, "aria-setsize": this.count }, this.#options.row(index));
     item.dataset["index"] = String(index);
     item.style.top = `${this.#heights.top(index)}px`;
     // Screen readers use the order of the document.
@@ -210,7 +222,7 @@ export class Flow {
 
   #roving(): void {
     for (const [index, item] of this.#items) {
-      item.tabIndex = index === this.#active ? 0 : -1;
+      this.#target(item).tabIndex = index === this.#active ? 0 : -1;
       mark(item, "aria-setsize", String(this.count));
     }
   }

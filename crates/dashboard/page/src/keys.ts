@@ -13,10 +13,11 @@ export const PLACES: readonly { key: string; path: string[]; name: string }[] = 
   { key: "5", path: ["proposals"], name: "Proposals" },
   { key: "6", path: ["recall"], name: "Recall" },
   { key: "7", path: ["health"], name: "Health" },
+  { key: "8", path: ["team"], name: "Team history" },
 ];
 
 const HELP: readonly [string, string][] = [
-  ["1 to 7", "go to a view"],
+  ["1 to 8", "go to a view"],
   ["/", "search or filter"],
   ["j k, arrows, Page Up/Down, Home, End", "move through a list"],
   ["Enter", "open the selected item"],

@@ -1,5 +1,6 @@
 // Signs in with a launch token or with this tab's earlier login, then shows the view that the address names.
 
+import "./order.ts";
 import { isSignedIn, onSignedOut, signIn, signOut } from "./api.ts";
 import { applyTheme } from "./theme.ts";
 import { launchToken } from "./route.ts";

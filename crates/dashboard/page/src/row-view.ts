@@ -22,6 +22,8 @@ export interface Shown {
   readonly shortened: boolean;
   /** The project's directory, which is left out of paths. */
   readonly project: string;
+  /** Who typed, if it was somebody else. Turns are then not counted. */
+  readonly person?: string;
   /** Rows that a person has opened, by key. They stay open when they are created again. */
   readonly opened: Set<string>;
   /** Opens the message with all of its content. */
@@ -37,7 +39,7 @@ export function dayRow(at: string): HTMLElement {
 export function saidRow(row: Row<unknown> & { is: "said" }, stored: HistoryMessage | undefined, shown: Shown): HTMLElement {
   const { message, turn } = row;
   const said = stored ? wordsOf(stored) : "";
-  const head = [turn > 0 && h("strong", null, "You"), turn > 0 && h("span", { class: "faint" }, `turn ${turn}`)];
+  const head = turn > 0 && [h("strong", null, shown.person ?? "You"), h("span", { class: "faint" }, shown.person ? "" : `turn ${turn}`)];
   const tail = [shown.shortened && shortened(), numberButton(message.seq, shown), clock(message.created_at)];
   const kind = message.kind === "typed" ? "typed" : message.kind === "assistant" && message.says ? "answer" : "aside-row";
   const box = (...inside: Child[]) => h("article", { class: `said-row ${kind}${shown.hidden ? " hidden" : ""}`, "aria-label": `Message ${message.seq}` }, inside);
@@ -95,6 +97,12 @@ function callBody(tool: string, input: unknown): Child {
 function patchView(patch: string): HTMLElement {
   const lines = patch.slice(0, 20_000).split("\n").map((line) => h("span", { class: `line ${line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : ""}` }, h("span"), h("span", null, line === "" ? " " : line)));
   return h("div", { class: "diff", role: "group", "aria-label": "Patch", tabindex: 0 }, lines);
+}
+
+/** Opens a row whose words were searched for. */
+export function reveal(row: Row<unknown> | undefined, opened: Set<string>): void {
+  if (row?.is === "said") opened.add(`aside ${row.message.seq}`).add(`said ${row.message.seq}`);
+  else if (row?.is === "call") opened.add(`call ${row.call.id}`);
 }
 
 /** Fills `inside` while it is open, so that closed rows cost nothing. */

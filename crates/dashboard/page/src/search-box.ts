@@ -20,7 +20,7 @@ export function hitList(session: string, context: Context, go: (seq: number) => 
     if (q === "") return fill(place);
     try {
       const { hits } = await client.get("/v1/sessions/{id}/search", { path: { id: session }, query: { q, limit: HITS, role: (role.value || null) as "user" | "assistant" | null, after: after.value === "" ? null : new Date(`${after.value}T00:00`).toISOString() }, signal: context.signal });
-      if (mine === asked) fill(place, hits.length === 0 ? h("p", { class: "faint" }, "No messages found.") : hits.map((hit) => hitRow(hit, go)));
+      if (mine === asked) fill(place, orNone(hits.map((hit) => hitRow(hit, go))));
     } catch (error) {
       if (!context.signal.aborted) fill(place, failure(error));
     }
@@ -31,15 +31,32 @@ export function hitList(session: string, context: Context, go: (seq: number) => 
 }
 
 export function hitRow(hit: SearchHit, go: (seq: number) => void): HTMLElement {
-  const what = hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
   return h(
     "button",
     { class: "hit", onclick: () => go(hit.seq) },
     h("span", { class: "number faint" }, hit.seq),
-    h("span", { class: "sort" }, what),
+    h("span", { class: "sort" }, kindOf(hit)),
     h("span", { class: "line", dir: "auto" }, highlighted(hit)),
     time(hit.created_at),
   );
+}
+
+/** A link to a message found in any session: facts about it, and below them its text. */
+export function hitLink(hit: SearchHit, href: string, facts: Child): HTMLElement {
+  return h("a", { class: "hit found", href }, h("span", { class: "sort" }, facts, " · ", kindOf(hit)), h("span", { class: "line", dir: "auto" }, highlighted(hit)));
+}
+
+/** Messages found in any session. */
+export function hitLinks(links: readonly HTMLElement[]): HTMLElement {
+  return h("div", { class: "hits" }, orNone(links));
+}
+
+function orNone(found: readonly HTMLElement[]): Child {
+  return found.length > 0 ? found : h("p", { class: "faint" }, "No messages found.");
+}
+
+function kindOf(hit: SearchHit): string {
+  return hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
 }
 
 /** Marks the matched words. Their positions are counted in characters. */

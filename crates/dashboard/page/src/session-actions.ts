@@ -1,4 +1,4 @@
-// What a person can do with a session: rename, tag, export, hand over, delete.
+// What a person can do with a session: rename, tag, export, hand over, share, delete.
 
 import { type Session, client } from "./api.ts";
 import { copy } from "./copy.ts";
@@ -6,11 +6,12 @@ import { ask, modal, say } from "./dialog.ts";
 import { h, select } from "./dom.ts";
 import { titleOf } from "./names.ts";
 import { count } from "./number.ts";
-import { wordsOf } from "./view.ts";
+import { attempt, wordsOf } from "./view.ts";
 
 const AGENTS = ["claude-code", "codex", "gemini", "qwen", "opencode"];
 
-export function sessionActions(session: Session): HTMLElement {
+/** `sharable` is the team's project with which the session can be shared; empty if there is none. */
+export function sessionActions(session: Session, sharable: string, changed: () => void): HTMLElement {
   const button = (name: string, act: () => void) => h("button", { onclick: act }, name);
   return h(
     "div",
@@ -18,6 +19,7 @@ export function sessionActions(session: Session): HTMLElement {
     button("Rename…", () => edit(session)),
     button("Export", () => void exportSession(session)),
     button("Hand over…", () => handOver(session)),
+    session.shared ? button("Stop sharing…", () => void share(session, false, session.shared ?? "", changed)) : sharable !== "" && button("Share…", () => void share(session, true, sharable, changed)),
     button("Delete…", () => void remove(session)),
   );
 }
@@ -56,16 +58,14 @@ function edit(session: Session): void {
 }
 
 async function exportSession(session: Session): Promise<void> {
-  try {
+  await attempt(async () => {
     const { text } = await client.text("/v1/sessions/{id}/export", { path: { id: session.id } });
     const address = URL.createObjectURL(new Blob([text], { type: "application/jsonl" }));
     const anchor = h("a", { download: `${session.id}.jsonl` });
     anchor.href = address;
     anchor.click();
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
-  } catch (error) {
-    say(wordsOf(error), true);
-  }
+  });
 }
 
 /** Agents run in a terminal, so the page offers the command that starts one. */
@@ -85,6 +85,16 @@ function handOver(session: Session): void {
   ]);
 }
 
+/** Shares a session with a project of the team, or no longer shares it. */
+async function share({ id }: Session, shared: boolean, project: string, changed: () => void): Promise<void> {
+  const [title, yes, text] = shared ? ["Share this session?", "Share", `The members of ${project} can then read it. Secrets that bethink finds are removed from the copy.`] : ["Stop sharing this session?", "Stop sharing", `The copy in ${project} will be removed. The session itself stays.`];
+  if (!(await ask({ title, text, yes, danger: true }))) return;
+  await attempt(async () => {
+    await client.put("/v1/sessions/{id}/sharing", { path: { id }, body: { shared } });
+    changed();
+  });
+}
+
 async function remove(session: Session): Promise<void> {
   const children = session.children?.length ?? 0;
   const yes = await ask({
@@ -94,11 +104,9 @@ async function remove(session: Session): Promise<void> {
     danger: true,
   });
   if (!yes) return;
-  try {
+  await attempt(async () => {
     await client.delete("/v1/sessions/{id}", { path: { id: session.id } });
     say("Session deleted.");
     location.hash = "#/";
-  } catch (error) {
-    say(wordsOf(error), true);
-  }
+  });
 }

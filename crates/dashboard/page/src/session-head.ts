@@ -1,6 +1,6 @@
 // The head of every view of a session: its title, its context window and links to its other views.
 
-import { type ContextReport, type Session, client } from "./api.ts";
+import { type ContextReport, type Session, type TeamHistory, client } from "./api.ts";
 import { WindowBar, figures, legend } from "./bar.ts";
 import { fill, h } from "./dom.ts";
 import { LEVEL_WORDS, shortDir, titleOf } from "./names.ts";
@@ -9,6 +9,7 @@ import { link } from "./route.ts";
 import { sessionActions } from "./session-actions.ts";
 import { visible } from "./visible.ts";
 import { withContext } from "./reports.ts";
+import { readTeamHistory } from "./team-history.ts";
 import { time } from "./time.ts";
 import { type Context, badge, failure, later } from "./view.ts";
 
@@ -59,6 +60,7 @@ class Head implements Opened {
   readonly #meta = h("p", { class: "meta faint" });
   #session: Session | null = null;
   #report: ContextReport | null = null;
+  #sharable = "";
 
   constructor(id: string, context: Context, tab: string) {
     this.id = id;
@@ -84,6 +86,7 @@ class Head implements Opened {
     this.#session = await client.get("/v1/sessions/{id}", this.#options());
     this.#draw(this.#session);
     void this.#renew();
+    void this.#findSharable(this.#session);
     const soon = later(100, this.#context.signal, () => void this.#renew());
     this.#context.events.listen(this.#context.signal, (event) => {
       if (event.session_id !== this.id) return;
@@ -119,10 +122,18 @@ class Head implements Opened {
   }
 
   #actionsOf(session: Session): void {
-    fill(this.#actions, sessionActions(session));
+    fill(this.#actions, sessionActions(session, this.#sharable, () => void this.#again()));
+  }
+
+  /** Finds the team's project with which the session's directory is shared. Without one, sharing is not offered. */
+  async #findSharable(session: Session): Promise<void> {
+    const { shared = [] } = await readTeamHistory(this.#context.signal).catch((): TeamHistory => ({}));
+    this.#sharable = shared.find(({ project_dir }) => project_dir === session.project_dir)?.project ?? "";
+    if (this.#sharable !== "") this.#actionsOf(this.session());
   }
 
   #describe(session: Session): void {
+    const { shared } = session;
     fill(
       this.#meta,
       count(session.messages, "message"),
@@ -132,6 +143,7 @@ class Head implements Opened {
       time(session.updated_at, true),
       session.parent && [" · ", h("a", { href: link(["session", session.parent]) }, session.forked_at_seq == null ? "subagent of another session" : `forked at message ${session.forked_at_seq}`)],
       session.tags.map((tag) => [" ", badge(tag)]),
+      shared && [" ", h("a", { class: "badge team", href: link(["team", session.id]) }, `shared with ${shared}`)],
     );
   }
 

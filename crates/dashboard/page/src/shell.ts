@@ -21,10 +21,11 @@ import { proposals } from "./views/proposals.ts";
 import { recall } from "./views/recall.ts";
 import { report } from "./views/report.ts";
 import { sessions } from "./views/sessions.ts";
+import { team } from "./views/team.ts";
 import { timeline } from "./views/timeline.ts";
 import { todos } from "./views/todos.ts";
 
-const VIEWS: Readonly<Record<string, View>> = { "": home, sessions, memories, memory, candidates, proposals, recall, instructions, health, jobs: health, cost: health, doctor: health };
+const VIEWS: Readonly<Record<string, View>> = { "": home, sessions, memories, memory, candidates, proposals, recall, instructions, team, health, jobs: health, cost: health, doctor: health };
 
 const SESSION_VIEWS: Readonly<Record<string, View>> = { timeline, compactions, notes, todos, report };
 
@@ -192,7 +193,7 @@ export class Shell {
   #back(): void {
     const { path } = read(location.hash);
     if (path[0] === "session") location.hash = path.length > 3 ? link(path.slice(0, 3)) : "#/sessions";
-    else if (path[0] === "memory") history.back();
+    else if (path.length > 1) history.back();
     else if (path.length > 0) location.hash = "#/";
   }
 

@@ -53,6 +53,15 @@ export function aside(work: Promise<unknown>, signal: AbortSignal): void {
   });
 }
 
+/** Does what a person asked for. Shows its error as a short message. */
+export async function attempt(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    say(wordsOf(error), true);
+  }
+}
+
 export function failure(error: unknown, again?: () => void): HTMLElement {
   const hint = error instanceof ApiError && error.hint;
   return h(

@@ -4,7 +4,7 @@ import { type MemoriesPage, type Memory, client } from "../api.ts";
 import { addMemory } from "../add-memory.ts";
 import { h, select, show } from "../dom.ts";
 import { onKey } from "../keys.ts";
-import { List } from "../list.ts";
+import { Flow } from "../flow.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
 import { recallsOf } from "../recalls.ts";
@@ -31,7 +31,7 @@ export async function memories(main: HTMLElement, context: Context): Promise<voi
 class Memories {
   readonly node = h("div");
   readonly #context: Context;
-  readonly #list: List;
+  readonly #list: Flow;
   readonly #place = h("div");
   readonly #sum = h("p", { class: "faint sum", role: "status" });
   readonly #filter: HTMLInputElement;
@@ -50,7 +50,7 @@ class Memories {
   constructor(context: Context) {
     this.#context = context;
     this.#filter = h("input", { type: "search", placeholder: "Filter by name, type or description", "aria-label": "Filter memories", value: context.route.query.get("q") });
-    this.#list = new List({ label: "Memories", rowHeight: () => (NARROW.matches ? 84 : 56), row: (index) => this.#row(index) }, context.signal);
+    this.#list = new Flow({ label: "Memories", links: true, estimate: () => (NARROW.matches ? 84 : 56), row: (index) => this.#row(index) }, context.signal);
   }
 
   async open(): Promise<void> {
@@ -144,11 +144,11 @@ class Memories {
     const some = this.#shown.length < this.#all.length;
     const looked = !this.#counts ? "" : `, counting recalls in the project's newest ${SESSIONS} sessions`;
     this.#sum.textContent = this.#all.length === 0 ? "" : some ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}${looked}` : `${count(this.#all.length, "memory", "memories")}${looked}`;
-    this.#list.count = this.#shown.length;
     if (this.#shown.length > 0) show(this.#place, this.#list.node);
     else if (this.#all.length > 0) this.#place.replaceChildren(empty("No matching memories.", "This filter does not search the text of memories; the Recall view does."));
     else this.#place.replaceChildren(empty("No memories yet.", "Add one above. bethink also learns from sessions."));
-    this.#list.refresh((index) => this.#shown[index] !== old[index]);
+    this.#list.reset(this.#shown.length, Math.min(this.#shown.length, this.#list.count));
+    this.#list.renew(this.#list.shown.filter((index) => this.#shown[index] !== old[index]));
   }
 
   #row(index: number): HTMLElement {

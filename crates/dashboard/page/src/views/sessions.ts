@@ -1,15 +1,15 @@
 // All sessions, newest first, each with its context window.
 
-import { type BethinkEvent, type ContextReport, type SearchHit, type Session, client } from "../api.ts";
+import { type BethinkEvent, type ContextReport, type Session, client } from "../api.ts";
 import { type Filled, WindowBar } from "../bar.ts";
 import { h, show } from "../dom.ts";
-import { List } from "../list.ts";
+import { Flow } from "../flow.ts";
 import { brief, count, whole } from "../number.ts";
 import { shortDir, titleOf } from "../names.ts";
 import { link, replace } from "../route.ts";
 import { Reports } from "../reports.ts";
 import { time } from "../time.ts";
-import { highlighted } from "../search-box.ts";
+import { hitLink, hitLinks } from "../search-box.ts";
 import { type Context, aside, empty, failure, heading, later } from "../view.ts";
 
 const PAGE = 100;
@@ -24,7 +24,7 @@ export function sessions(main: HTMLElement, context: Context): void {
 class SessionsView {
   readonly #main: HTMLElement;
   readonly #context: Context;
-  readonly #list: List;
+  readonly #list: Flow;
   readonly #reports: Reports;
   readonly #note = h("p", { class: "faint sum", role: "status" });
   readonly #place = h("div");
@@ -41,10 +41,11 @@ class SessionsView {
     this.#main = main;
     this.#context = context;
     this.#reports = new Reports(context.signal, (id, report) => this.#came(id, report));
-    this.#list = new List(
+    this.#list = new Flow(
       {
         label: "Sessions",
-        rowHeight: () => (NARROW.matches ? 92 : 60),
+        links: true,
+        estimate: () => (NARROW.matches ? 92 : 60),
         row: (index) => this.#row(index),
         near: (first, last) => this.#near(first, last),
       },
@@ -84,7 +85,7 @@ class SessionsView {
     if (q === "") return this.#hits.replaceChildren();
     try {
       const { hits } = await client.get("/v1/search", { query: { q, project_dir: this.#wantedProject(), limit: HITS }, signal: this.#context.signal });
-      if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), h("div", { class: "hits" }, hits.length === 0 ? h("p", { class: "faint" }, "No messages found.") : hits.map(hitLink)));
+      if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), hitLinks(hits.map((hit) => hitLink(hit, link(["session", hit.session_id], { seq: hit.seq }), [hit.title || "Untitled session", " · ", time(hit.created_at)]))));
     } catch (error) {
       if (!this.#context.signal.aborted) this.#hits.replaceChildren(failure(error));
     }
@@ -120,11 +121,11 @@ class SessionsView {
   #show(restart: boolean): void {
     const some = this.#sessions.length;
     this.#note.textContent = some === 0 ? "" : `${this.#cursor ? "More than " : ""}${count(some, "session")}`;
-    this.#list.count = some;
-    if (restart) this.#list.refresh();
     if (some > 0) show(this.#place, this.#list.node);
     else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages, if any, are listed below."));
     else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. To import earlier sessions, run ", h("code", null, "bethink import"), "."));
+    this.#list.reset(some, Math.min(some, this.#list.count));
+    if (restart) this.#list.refresh();
   }
 
   #near(first: number, last: number): void {
@@ -138,11 +139,12 @@ class SessionsView {
     const bar = new WindowBar();
     this.#bars.set(session.id, bar);
     const report = this.#reports.get(session.id);
+    const { shared } = session;
     const figures = h("span", { class: "figures" });
     const row = h(
       "a",
       { class: "row session", href: link(["session", session.id]), "data-id": session.id },
-      h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, titleOf(session)), h("span", { class: "faint path" }, shortDir(session.project_dir))),
+      h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, titleOf(session)), h("span", { class: "faint path" }, shortDir(session.project_dir), shared && [" · ", h("span", { class: "shared" }, `shared with ${shared}`)])),
       h("span", { class: "window" }, bar.node, figures),
       h("span", { class: "number messages" }, ...messagesOf(session)),
       time(session.updated_at),
@@ -194,15 +196,8 @@ class SessionsView {
   });
 }
 
-function messagesOf({ messages }: Session): [string, HTMLElement] {
+export function messagesOf({ messages }: { readonly messages: number }): [string, HTMLElement] {
   return [whole(messages), h("span", { class: "unit" }, messages === 1 ? " message" : " messages")];
-}
-
-/** A link to a message that matches the search. */
-function hitLink(hit: SearchHit): HTMLElement {
-  const what = hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
-  const title = h("span", { class: "sort" }, hit.title || "Untitled session", " · ", what, " · ", time(hit.created_at));
-  return h("a", { class: "hit found", href: link(["session", hit.session_id], { seq: hit.seq }) }, title, h("span", { class: "line", dir: "auto" }, highlighted(hit)));
 }
 
 function fillRow(row: HTMLElement, bar: WindowBar, report: ContextReport): void {

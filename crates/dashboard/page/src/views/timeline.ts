@@ -15,7 +15,7 @@ import { titleOf } from "../names.ts";
 import { count } from "../number.ts";
 import { readOutline } from "../outline.ts";
 import { link, replace } from "../route.ts";
-import { type Shown, callRow, dayRow, saidRow } from "../row-view.ts";
+import { type Shown, callRow, dayRow, reveal, saidRow } from "../row-view.ts";
 import { hitList } from "../search-box.ts";
 import { openSession } from "../session-head.ts";
 import { childrenAt } from "../subagents.ts";
@@ -219,9 +219,7 @@ class Timeline {
   #open(seq: number): void {
     this.#go(seq);
     const at = rowOf(this.#rows, seq);
-    const row = this.#rows[at];
-    if (row?.is === "said") this.#opened.add(`aside ${seq}`).add(`said ${seq}`);
-    else if (row?.is === "call") this.#opened.add(`call ${row.call.id}`);
+    reveal(this.#rows[at], this.#opened);
     this.#list.renew([at]);
   }
 
