@@ -5,6 +5,9 @@
 --
 -- Everybody who may connect to the database may use the schema, but row level security shows a row only to the members of its
 -- project. A person is identified by the login. The owner of the tables cannot log in.
+--
+-- Whoever may share can also write rows with other programs than bethink. So each row is limited to what others can read, and
+-- no right is granted on a whole table that allows to lock it.
 
 BEGIN;
 
@@ -12,6 +15,9 @@ DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'bethink_team') THEN
         CREATE ROLE bethink_team NOLOGIN;
+    END IF;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'bethink_team' AND rolcanlogin) THEN
+        RAISE EXCEPTION 'the role bethink_team can log in, but it must not: its rights are those of the tables'' owner';
     END IF;
     IF EXISTS (
         SELECT
@@ -48,7 +54,7 @@ CREATE TABLE IF NOT EXISTS projects (
 -- The members of a project. A reader only reads, a member also shares sessions, and an admin also chooses the members, and may
 -- remove any shared session.
 CREATE TABLE IF NOT EXISTS members (
-    project BIGINT NOT NULL REFERENCES projects,
+    project BIGINT NOT NULL REFERENCES projects ON DELETE CASCADE,
     -- The login.
     person  TEXT   COLLATE "C" NOT NULL,
     role    TEXT   NOT NULL CHECK (role IN ('reader', 'member', 'admin')),
@@ -60,18 +66,18 @@ CREATE INDEX IF NOT EXISTS members_by_person ON members (person);
 -- Copies of sessions. Their ids are those of the original ones.
 CREATE TABLE IF NOT EXISTS sessions (
     id         UUID   PRIMARY KEY,
-    project    BIGINT NOT NULL REFERENCES projects,
+    project    BIGINT NOT NULL REFERENCES projects ON DELETE CASCADE,
     person     TEXT   COLLATE "C" NOT NULL DEFAULT session_user,
-    title      TEXT,
+    title      TEXT   CHECK (length(title) <= 10000),
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     -- The last message that was copied.
-    last_seq   BIGINT NOT NULL,
+    last_seq   BIGINT NOT NULL CHECK (last_seq BETWEEN 0 AND 5000000),
     -- Number of indexed messages, and of the terms in them.
-    messages   BIGINT NOT NULL,
-    terms      BIGINT NOT NULL,
+    messages   BIGINT NOT NULL CHECK (messages BETWEEN 0 AND last_seq),
+    terms      BIGINT NOT NULL CHECK (terms BETWEEN 0 AND 1000000000000),
     -- Number of messages from which secrets were removed.
-    redacted   BIGINT NOT NULL,
+    redacted   BIGINT NOT NULL CHECK (redacted BETWEEN 0 AND last_seq),
     -- An admin has removed the messages. The row stays, so that they are not copied again.
     is_removed BOOLEAN NOT NULL DEFAULT FALSE,
     UNIQUE (id, project, person)
@@ -81,14 +87,14 @@ CREATE INDEX IF NOT EXISTS sessions_by_project ON sessions (project);
 
 CREATE TABLE IF NOT EXISTS messages (
     session    UUID   NOT NULL,
-    seq        BIGINT NOT NULL,
+    seq        BIGINT NOT NULL CHECK (seq BETWEEN 1 AND 5000000),
     project    BIGINT NOT NULL,
     person     TEXT   COLLATE "C" NOT NULL DEFAULT session_user,
-    message_id TEXT   NOT NULL,
+    message_id TEXT   NOT NULL CHECK (length(message_id) BETWEEN 1 AND 1000),
     -- 0 user, 1 assistant.
-    role       BIGINT NOT NULL,
+    role       BIGINT NOT NULL CHECK (role IN (0, 1)),
     created_at BIGINT NOT NULL,
-    raw        BYTEA  NOT NULL,
+    raw        BYTEA  NOT NULL CHECK (octet_length(raw) <= 100000000),
     PRIMARY KEY (session, seq),
     FOREIGN KEY (session, project, person) REFERENCES sessions (id, project, person) ON DELETE CASCADE
 );
@@ -97,11 +103,11 @@ CREATE TABLE IF NOT EXISTS messages (
 -- hidden rows. Those of text do, those of arrays and `tsvector` do not.
 CREATE TABLE IF NOT EXISTS postings (
     project  BIGINT NOT NULL,
-    term     TEXT   COLLATE "C" NOT NULL,
+    term     TEXT   COLLATE "C" NOT NULL CHECK (octet_length(term) BETWEEN 1 AND 220),
     session  UUID   NOT NULL,
     person   TEXT   COLLATE "C" NOT NULL DEFAULT session_user,
     -- Six bytes for each message: seq, counts, length.
-    places   BYTEA  NOT NULL,
+    places   BYTEA  NOT NULL CHECK (octet_length(places) <= 30000000 AND octet_length(places) % 6 = 0),
     PRIMARY KEY (project, term, session),
     FOREIGN KEY (session, project, person) REFERENCES sessions (id, project, person) ON DELETE CASCADE
 );
@@ -122,26 +128,64 @@ $$;
 CREATE OR REPLACE FUNCTION open_project(wanted TEXT) RETURNS BIGINT
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = bethink_team, pg_catalog, pg_temp AS $$
 DECLARE
-    found BIGINT;
+    opened BIGINT;
 BEGIN
     INSERT INTO projects (name)
     VALUES (wanted)
     ON CONFLICT (name) DO NOTHING
-    RETURNING number INTO found;
-    IF found IS NOT NULL THEN
-        INSERT INTO members (project, person, role) VALUES (found, session_user, 'admin');
-        RETURN found;
+    RETURNING number INTO opened;
+    IF opened IS NOT NULL THEN
+        INSERT INTO members (project, person, role) VALUES (opened, session_user, 'admin');
+        RETURN opened;
     END IF;
-    SELECT number INTO found
+    SELECT number INTO opened
     FROM projects
     WHERE name = wanted
       AND number = ANY (own_projects('{member,admin}'));
-    IF found IS NULL THEN
+    IF opened IS NULL THEN
         RAISE EXCEPTION USING
             ERRCODE = 'BT010',
             MESSAGE = format('%s may not share sessions in the team''s project %s', session_user, wanted);
     END IF;
-    RETURN found;
+    RETURN opened;
+END
+$$;
+
+-- Sets the role of a login in a project, or removes it if the role is NULL. Admins cannot change their own role, so that each
+-- project has an admin.
+CREATE OR REPLACE FUNCTION set_role(name_of_project TEXT, changed TEXT, new_role TEXT) RETURNS VOID
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = bethink_team, pg_catalog, pg_temp AS $$
+DECLARE
+    opened BIGINT;
+    wrong TEXT;
+BEGIN
+    -- Locked, because two admins could remove each other at the same time.
+    SELECT number INTO opened
+    FROM projects
+    WHERE name = name_of_project
+      AND number = ANY (own_projects('{admin}'))
+    FOR NO KEY UPDATE;
+    CASE
+        WHEN opened IS NULL OR opened <> ALL (own_projects('{admin}')) THEN
+            wrong := format('only an admin of %s may change its members', name_of_project);
+        WHEN changed = session_user THEN
+            wrong := 'admins cannot change their own role, so that each project has an admin; another admin can do it';
+        WHEN new_role IS NULL THEN
+            DELETE FROM members WHERE project = opened AND person = changed;
+            IF NOT FOUND THEN
+                wrong := format('%s is not a member of %s', changed, name_of_project);
+            END IF;
+        WHEN NOT EXISTS (SELECT FROM pg_roles WHERE rolname = changed AND rolcanlogin) THEN
+            wrong := format('the database has no login %s', changed);
+        ELSE
+            INSERT INTO members (project, person, role)
+            VALUES (opened, changed, new_role)
+            ON CONFLICT (project, person) DO UPDATE
+            SET role = excluded.role;
+    END CASE;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'BT010', MESSAGE = wrong;
+    END IF;
 END
 $$;
 
@@ -181,7 +225,6 @@ DECLARE
     item     TEXT;
     readable TEXT := 'ANY ((SELECT bethink_team.own_projects(''{reader,member,admin}''))::BIGINT[])';
     writable TEXT := 'ANY ((SELECT bethink_team.own_projects(''{member,admin}''))::BIGINT[])';
-    own      TEXT := 'ANY ((SELECT bethink_team.own_projects(''{admin}''))::BIGINT[])';
 BEGIN
     FOREACH item IN ARRAY ARRAY['projects', 'members', 'sessions', 'messages', 'postings']
     LOOP
@@ -198,8 +241,8 @@ BEGIN
     LOOP
         EXECUTE format('DROP POLICY IF EXISTS add ON %I', item);
         EXECUTE format(
-            'CREATE POLICY add ON %I FOR INSERT WITH CHECK (person = session_user AND project = %s)',
-            item, writable
+            'CREATE POLICY add ON %I FOR INSERT WITH CHECK (person = session_user AND project = %s %s)',
+            item, writable, CASE item WHEN 'sessions' THEN 'AND NOT is_removed' END
         );
         EXECUTE format('GRANT INSERT ON %I TO PUBLIC', item);
     END LOOP;
@@ -209,25 +252,14 @@ BEGIN
         'CREATE POLICY change ON sessions FOR UPDATE USING (person = session_user AND NOT is_removed AND project = %s)',
         writable
     );
-    GRANT UPDATE ON sessions TO PUBLIC;
+    GRANT UPDATE (title, updated_at, last_seq, messages, terms, redacted) ON sessions TO PUBLIC;
 
     DROP POLICY IF EXISTS change ON postings;
     EXECUTE format(
         'CREATE POLICY change ON postings FOR UPDATE USING (person = session_user AND project = %s)',
         writable
     );
-    GRANT UPDATE ON postings TO PUBLIC;
-
-    -- An admin cannot remove itself, so that each project has one.
-    FOREACH item IN ARRAY ARRAY['INSERT', 'UPDATE', 'DELETE']
-    LOOP
-        EXECUTE format('DROP POLICY IF EXISTS %s ON members', lower(item));
-        EXECUTE format(
-            'CREATE POLICY %s ON members FOR %s %s (person <> session_user AND project = %s)',
-            lower(item), item, CASE item WHEN 'INSERT' THEN 'WITH CHECK' ELSE 'USING' END, own
-        );
-    END LOOP;
-    GRANT INSERT, UPDATE, DELETE ON members TO PUBLIC;
+    GRANT UPDATE (places) ON postings TO PUBLIC;
 END
 $$;
 

@@ -126,8 +126,8 @@ impl Daemon {
         }
         self.search.enqueue_stale_indexes().await.map_err(BootError::Index)?;
         self.transfer.follow_places().await.map_err(BootError::Transcripts)?;
-        self.team_history.resume().await.map_err(BootError::TeamHistory)?;
         self.cx.spawn(self.runner.clone().work());
+        self.team_history.resume_later();
         Ok(())
     }
 }

@@ -34,8 +34,6 @@ pub enum BootError {
     Transcripts(ServiceError),
     #[error("could not enqueue unfinished indexing: {0}")]
     Index(ServiceError),
-    #[error("could not read what is shared with the team: {0}")]
-    TeamHistory(ServiceError),
 }
 
 /// Why the database's password could not be read. Contains no part of it.
@@ -53,10 +51,9 @@ impl BootError {
     pub(crate) fn is_of_the_disk(&self) -> bool {
         match self {
             Self::Work(error) => error.is_of_the_disk(),
-            Self::Index(error)
-            | Self::Recording(error)
-            | Self::Transcripts(error)
-            | Self::TeamHistory(error) => error.kind.is_of_the_disk(),
+            Self::Index(error) | Self::Recording(error) | Self::Transcripts(error) => {
+                error.kind.is_of_the_disk()
+            }
             Self::Home { .. }
             | Self::Owned { .. }
             | Self::Store { .. }

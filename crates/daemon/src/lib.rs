@@ -92,7 +92,7 @@ impl Daemon {
             let storage = self.storage_of(&fault);
             match fault {
                 StoreError::InUse(_) => format!("could not write to {storage}: {fault}"),
-                StoreError::Server(_) => format!(
+                StoreError::Server(_) | StoreError::Contended(_) => format!(
                     "could not use {storage}: {fault}; its history can be read and written again when this is fixed"
                 ),
                 _ => format!(
@@ -125,7 +125,10 @@ impl Daemon {
         let home = "bethink's home directory";
         match (&self.inner.database, fault) {
             (None, _) | (_, StoreError::Disk(_)) => home.to_owned(),
-            (Some(database), StoreError::Server(_) | StoreError::InUse(_)) => {
+            (
+                Some(database),
+                StoreError::Server(_) | StoreError::Contended(_) | StoreError::InUse(_),
+            ) => {
                 format!("the {database}")
             }
             (Some(database), _) => format!("{home} or the {database}"),

@@ -39,24 +39,15 @@ impl Daemon {
                 PeerNews::Wanted(session) => self.sessions.release(session),
                 PeerNews::Text(event) => self.cx.hub().publish_peer_event(&event),
                 PeerNews::Memory(directory) => self.memories.start_syncs(Some(&directory)),
-                PeerNews::Sharing => self.resume_sharing(),
+                PeerNews::Sharing => self.team_history.resume_later(),
                 PeerNews::Missed => {
                     self.memories.start_syncs(None);
-                    self.resume_sharing();
+                    self.team_history.resume_later();
                     self.sessions.release_all();
                     self.cx.hub().reset();
                 }
             }
         }
-    }
-
-    fn resume_sharing(&self) {
-        let team_history = self.team_history.clone();
-        self.cx.spawn(async move {
-            if let Err(error) = team_history.resume().await {
-                tracing::debug!(reason = %error.detail, "could not read what is shared with the team");
-            }
-        });
     }
 
     async fn tell_peers(&self, mut events: mpsc::UnboundedReceiver<String>) {

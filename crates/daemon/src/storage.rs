@@ -58,6 +58,7 @@ impl Daemon {
                 tracing::info!("writing works again");
                 // Not after each report: a sync may itself have made it.
                 self.memories.start_syncs(None);
+                self.team_history.resume_later();
             }
             self.cx.jobs().wake();
             self.hooks.drain_spool();

@@ -9,9 +9,7 @@ use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
 use bethink_recall::{Evidence, Question, RankedMessage, SessionExtent, Weights, marks};
 use bethink_service::{Result, ServiceError, blocking, parse_rfc3339, parse_stored};
-use bethink_store::{
-    Family, IndexLookup, SearchScope, StoreResult, StoredMessage, TeamScope, TermPlaces,
-};
+use bethink_store::{Family, IndexLookup, SearchScope, TeamScope, TermPlaces};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
 use crate::SearchService;
@@ -189,10 +187,17 @@ impl SearchService {
         &self,
         history: &SearchedHistory,
         places: Vec<(SessionId, Seq)>,
-    ) -> StoreResult<Vec<(SessionId, StoredMessage)>> {
+    ) -> Result<Vec<(SessionId, Message)>> {
+        let read = |(session, stored)| Ok((session, parse_stored(stored)?));
         match history {
-            SearchedHistory::Own(_) => self.cx.store().messages_at(places).await,
-            SearchedHistory::Team(_) => self.cx.store().team_messages_at(places).await,
+            SearchedHistory::Own(_) => {
+                self.cx.store().messages_at(places).await?.into_iter().map(read).collect()
+            }
+            // Others may have written what is no message, and then it is not found.
+            SearchedHistory::Team(_) => {
+                let stored = self.cx.store().team_messages_at(places).await?;
+                Ok(stored.into_iter().map(read).filter_map(Result::ok).collect())
+            }
         }
     }
 
@@ -212,10 +217,10 @@ impl SearchService {
         let places = ranked.iter().filter_map(place).collect();
         let stored = self.messages_at(history, places).await?;
         let mut read = Vec::with_capacity(stored.len());
-        for (session, stored) in stored {
-            let score = scores.get(&(session, stored.seq)).copied().unwrap_or_default();
-            if filter.admits(&stored) {
-                read.push((session, parse_stored(stored)?, score));
+        for (session, message) in stored {
+            let score = scores.get(&(session, message.seq)).copied().unwrap_or_default();
+            if filter.admits(&message) {
+                read.push((session, message, score));
             }
         }
         let Some(path) = &filter.path else { return Ok(read) };
@@ -239,11 +244,9 @@ impl SearchService {
             .filter(|(_, message, _)| message.tool_results().next().is_some())
             .map(|(session, message, _)| (*session, Seq(message.seq.0.saturating_sub(1))))
             .collect();
-        let stored = self.messages_at(history, places).await?;
-        let call = |(session, stored): (SessionId, StoredMessage)| {
-            Ok(((session, stored.seq.next()), parse_stored(stored)?))
-        };
-        stored.into_iter().map(call).collect()
+        let calls = self.messages_at(history, places).await?;
+        let call = |(session, call): (SessionId, Message)| ((session, call.seq.next()), call);
+        Ok(calls.into_iter().map(call).collect())
     }
 
     /// Adds the tool calls to hits that are results: a result means little without its call.
@@ -256,8 +259,7 @@ impl SearchService {
         let places = results
             .map(|hit| (SessionId(hit.session_id), Seq(hit.seq.saturating_sub(1))))
             .collect();
-        for (session, stored) in self.messages_at(history, places).await? {
-            let call = parse_stored(stored)?;
+        for (session, call) in self.messages_at(history, places).await? {
             for hit in hits.iter_mut() {
                 if hit.session_id == session.0 && hit.seq == call.seq.0 + 1 {
                     hit::name_call(hit, &call);
@@ -380,9 +382,9 @@ impl Filter {
         self.path.is_some() || self.after.is_some() || self.before.is_some()
     }
 
-    fn admits(&self, stored: &StoredMessage) -> bool {
-        self.after.is_none_or(|after| stored.created_at >= after)
-            && self.before.is_none_or(|before| stored.created_at < before)
+    fn admits(&self, message: &Message) -> bool {
+        self.after.is_none_or(|after| message.created_at >= after)
+            && self.before.is_none_or(|before| message.created_at < before)
     }
 
     /// Returns groups of marks. A hit must have one mark from each group.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::rules::{self, RuleHit};
 use crate::view::SecretView;
-use crate::{ScannedText, SecretFinding, scan};
+use crate::{Hiding, ScannedText, SecretFinding, scan};
 
 /// What the rules of private keys call them, and the last line of a key in PEM's format.
 const PRIVATE_KEY: &str = "a private key";
@@ -38,15 +38,19 @@ fn mark(what: &str) -> String {
 
 /// Replaces the secrets that are plain.
 fn without_values(text: &str) -> String {
-    let hits = rules::hits(&SecretView::plain(text));
-    let mut values: Vec<(Range<usize>, &str)> =
-        hits.iter().map(|hit| (whole_secret(text, hit), hit.rule.what.as_str())).collect();
-    values.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    let mut hits = rules::hits(&SecretView::plain(text));
+    // Of several rules that find the same, the specific one says what it is.
+    hits.sort_by_key(|hit| (start(hit), hit.rule.generic));
     let (mut redacted, mut end) = (String::with_capacity(text.len()), 0);
-    for (range, what) in values {
+    for hit in &hits {
+        // What was removed already is not looked at again.
+        if hit.value.end <= end {
+            continue;
+        }
+        let range = whole_secret(text, hit);
         if range.start >= end {
             redacted.push_str(&text[end..range.start]);
-            redacted.push_str(&mark(what));
+            redacted.push_str(&mark(&hit.rule.what));
         }
         end = end.max(range.end);
     }
@@ -54,12 +58,20 @@ fn without_values(text: &str) -> String {
     redacted
 }
 
+fn start(hit: &RuleHit) -> usize {
+    if hit.rule.what == PRIVATE_KEY { hit.whole.start } else { hit.value.start }
+}
+
 /// Returns the range of a secret, between characters. The rule of a private key matches only its beginning.
 fn whole_secret(text: &str, hit: &RuleHit) -> Range<usize> {
+    let start = text.floor_char_boundary(start(hit));
     if hit.rule.what != PRIVATE_KEY {
-        return text.floor_char_boundary(hit.value.start)..text.ceil_char_boundary(hit.value.end);
+        let end = text.ceil_char_boundary(hit.value.end);
+        // A rule for names does not know where a password ends.
+        let rest = text[end..].find(|c: char| c.is_whitespace() || "\"'`".contains(c));
+        let end = if hit.rule.generic { rest.map_or(text.len(), |rest| end + rest) } else { end };
+        return start..end;
     }
-    let start = text.floor_char_boundary(hit.whole.start);
     let from = text.ceil_char_boundary(hit.whole.end);
     let rest = &text[from..];
     let end = match (rest.find(KEY_END), rest.find("\n\n")) {
@@ -74,19 +86,21 @@ fn whole_secret(text: &str, hit: &RuleHit) -> Range<usize> {
     start..from + end
 }
 
-/// Replaces the lines of these findings. A value that extends over several lines ends with the paragraph.
+/// Replaces the lines of these findings, which are sorted, to the end of the paragraph: a disguised secret may be longer than what was
+/// found of it.
 fn without_lines(text: &str, findings: &[SecretFinding]) -> String {
-    let mut lines = Vec::new();
-    let mut is_wrapped = false;
+    let mut findings = findings.iter().peekable();
+    let (mut lines, mut is_inside) = (Vec::new(), false);
     for (number, line) in (1..).zip(text.split('\n')) {
-        let found = findings.iter().find(|finding| finding.line == number);
-        is_wrapped = match found {
-            Some(finding) => finding.place == crate::Hiding::Wrapped,
-            None => is_wrapped && !line.trim().is_empty(),
-        };
+        is_inside &= !line.trim().is_empty();
+        let found =
+            std::iter::from_fn(|| findings.next_if(|finding| finding.line <= number)).last();
         match found {
-            Some(finding) => lines.push(mark(finding.what)),
-            None if is_wrapped => {}
+            Some(finding) => {
+                is_inside = finding.place != Hiding::Text;
+                lines.push(mark(finding.what));
+            }
+            None if is_inside => {}
             None => lines.push(line.to_owned()),
         }
     }
@@ -127,14 +141,44 @@ mod tests {
     }
 
     #[test]
+    fn an_encoded_key_is_removed_to_its_end() {
+        // `base64` of a private key, in lines of 76 characters.
+        let body = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW";
+        let encoded = [
+            "LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZLS0tLS0KYjNCbGJuTnphQzFyWlhrdGRqRUFB",
+            "QUFCRzV2Ym1VQUFBQUVibTl1WlFBQUFBQUFBQUFCQUFBQU13QUFBQXR6YzJndFpX",
+            body,
+        ];
+        let redacted = redact(&format!("$ base64 id\n{}\n\nkept", encoded.join("\n"))).unwrap();
+        assert!(!redacted.contains(body) && !redacted.contains("QUFCRzV2Ym1V"), "{redacted}");
+        assert!(redacted.ends_with("kept"), "{redacted}");
+    }
+
+    #[test]
+    fn a_password_is_removed_to_its_end() {
+        let redacted = redact("PASSWORD=Tr0ub4dor&3x,Zq8wKp2LmXv run").unwrap();
+        assert!(!redacted.contains("Zq8wKp2LmXv") && redacted.ends_with(" run"), "{redacted}");
+    }
+
+    #[test]
+    fn many_beginnings_of_keys_take_linear_time() {
+        let line = "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA1vQ8ZxK3nq0Yt7Jr2mWc5LpXe9\n";
+        let text = line.repeat(4_000);
+        let start = std::time::Instant::now();
+        assert_eq!(redact(&text).unwrap(), "[removed: a private key]");
+        // It took minutes when each beginning was followed to the end.
+        assert!(start.elapsed().as_secs() < 20);
+    }
+
+    #[test]
     fn nothing_that_a_scan_finds_is_left() {
         let hidden = TOKEN.replace("B2", "B\u{200b}2");
         let (start, end) = TOKEN.split_at(20);
         for text in [
-            format!("a {hidden} b\nkept"),
+            format!("a {hidden} b\n\nkept"),
             format!("wrapped: {start}\n    {end}\n\nkept"),
             format!(
-                "{}\nkept",
+                "{}\n\nkept",
                 TOKEN.bytes().map(|byte| format!("{byte:02x}")).collect::<String>()
             ),
         ] {

@@ -158,7 +158,7 @@ impl From<StoreError> for ServiceError {
                 .hint("check the permissions of bethink's home directory, or of its user in the database"),
             E::Disk(_) => Self::new(ErrorKind::StorageFailed, detail)
                 .hint("check the disk of bethink's home directory, then send the request again"),
-            E::Server(_) => Self::new(ErrorKind::StorageFailed, detail).hint(
+            E::Server(_) | E::Contended(_) => Self::new(ErrorKind::StorageFailed, detail).hint(
                 "check the database server and the connection to it, then send the request again",
             ),
             E::InUse(_) => Self::new(ErrorKind::StorageFailed, detail)

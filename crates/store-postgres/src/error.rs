@@ -52,13 +52,10 @@ fn from_code(code: &str, message: String) -> StoreError {
         "BT010" => StoreError::Conflict(message),
         // A table or a column that the migrations created is missing.
         "42P01" | "42703" => StoreError::Damaged(message),
-        // The server is stopping or starting, the statement was cancelled, another process had a lock too long, or this
-        // one had a transaction too long.
-        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "57014" | "55P03" | "25P03" => {
-            StoreError::Server(message)
-        }
-        // Two transactions were in each other's way.
-        "40001" | "40P01" => StoreError::Server(message),
+        // The server is stopping or starting, or this process had a transaction too long.
+        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" => StoreError::Server(message),
+        // The statement took too long, another process had a lock too long, or two transactions were in each other's way.
+        "57014" | "55P03" | "40001" | "40P01" => StoreError::Contended(message),
         // An unknown database.
         "3D000" => StoreError::Server(message),
         _ => match code.get(..2).unwrap_or_default() {
@@ -80,11 +77,11 @@ mod tests {
         assert!(matches!(is("53100"), StoreError::Full));
         assert!(matches!(is("25006"), StoreError::ReadOnly(_)));
         assert!(matches!(is("42501"), StoreError::Denied(_)));
-        for code in [
-            "08006", "25P03", "28P01", "3D000", "40P01", "53300", "55P03", "57P01", "57P03",
-            "58030",
-        ] {
+        for code in ["08006", "25P03", "28P01", "3D000", "53300", "57P01", "57P03", "58030"] {
             assert!(matches!(is(code), StoreError::Server(_)), "{code}");
+        }
+        for code in ["40001", "40P01", "55P03", "57014"] {
+            assert!(matches!(is(code), StoreError::Contended(_)), "{code}");
         }
         for code in ["XX001", "XX002", "42P01"] {
             assert!(matches!(is(code), StoreError::Damaged(_)), "{code}");

@@ -127,7 +127,7 @@ impl From<StoreError> for PostgresOpenError {
         match error {
             StoreError::Full => Self::Full,
             StoreError::ReadOnly(why) | StoreError::Denied(why) => Self::ReadOnly(why),
-            StoreError::Server(why) => Self::Unreachable(why),
+            StoreError::Server(why) | StoreError::Contended(why) => Self::Unreachable(why),
             StoreError::InUse(holder) => Self::InUse(holder),
             StoreError::Newer { found, known } => Self::Newer { found, known },
             other => Self::Failed(other.to_string()),

@@ -19,12 +19,10 @@ use crate::presence::{Message, Presence};
 use crate::sessions;
 use crate::sql::{Row, Statement, not_found, sql};
 use crate::store::PostgresStore;
-use crate::withdrawal;
+use crate::withdrawal::{self, of_team};
 
 /// The version of the team's tables that this program uses.
 const VERSION: i64 = 1;
-/// Number of copies that are removed in one transaction. Each may have many thousands of rows.
-const REMOVED_AT_ONCE: usize = 20;
 /// No session begins so late: the end of the year 9999.
 const NEVER: UnixMicros = UnixMicros(253_402_300_799_000_000);
 
@@ -48,13 +46,14 @@ const PROJECT_OF: &str = "
     FROM shared_projects
     WHERE project_dir = $1";
 
-/// Shares none of its sessions, until their copies are removed.
+/// Shares none of its sessions, until their copies are removed. What the person has chosen not to share stays so.
 const SHARE_NONE: &str = "
     WITH undecided AS (
         DELETE FROM session_sharing
         USING sessions
         WHERE sessions.id = session
           AND project_dir = $1
+          AND is_shared
     )
     UPDATE shared_projects
     SET since = $2
@@ -67,14 +66,6 @@ const SESSIONS_OF: &str = "
     FROM sessions
     WHERE project_dir = $1
     ORDER BY id";
-
-const IS_IN_SHARED_PROJECT: &str = "
-    SELECT EXISTS (
-        SELECT
-        FROM sessions
-        JOIN shared_projects USING (project_dir)
-        WHERE id = $1
-    )";
 
 const SHARE_SESSION: &str = "
     INSERT INTO session_sharing (session, is_shared)
@@ -91,56 +82,28 @@ const PROJECTS: &str = "
     SELECT name,
            person,
            role,
-           (
-               SELECT count(*)
-               FROM bethink_team.sessions
-               WHERE sessions.project = number
-                 AND NOT is_removed
-           ) AS sessions
+           coalesce(sessions, 0) AS sessions
     FROM bethink_team.projects
     JOIN bethink_team.members
       ON members.project = number
+    LEFT JOIN (
+        SELECT project, count(*) AS sessions
+        FROM bethink_team.sessions
+        WHERE NOT is_removed
+        GROUP BY project
+    ) AS counted
+      ON counted.project = number
     ORDER BY name, person";
 
-/// Whether this login is an admin, whether the person is this login, a member, and a login.
-const ROLES: &str = "
-    SELECT EXISTS (
-               SELECT
-               FROM bethink_team.members
-               WHERE project = number
-                 AND person = session_user
-                 AND role = 'admin'
-           ),
-           session_user = $2,
-           EXISTS (
-               SELECT
-               FROM bethink_team.members
-               WHERE project = number
-                 AND person = $2
-           ),
-           EXISTS (
-               SELECT
-               FROM pg_roles
-               WHERE rolname = $2
-                 AND rolcanlogin
-           )
-    FROM bethink_team.projects
-    WHERE name = $1";
+const SET_ROLE: &str = "SELECT bethink_team.set_role($1, $2, $3)";
 
-const PUT_MEMBER: &str = "
-    INSERT INTO bethink_team.members (project, person, role)
-    SELECT number, $2, $3
-    FROM bethink_team.projects
-    WHERE name = $1
-    ON CONFLICT (project, person) DO UPDATE
-    SET role = excluded.role";
-
-const REMOVE_MEMBER: &str = "
-    DELETE FROM bethink_team.members
-    USING bethink_team.projects
-    WHERE number = members.project
-      AND name = $1
-      AND person = $2";
+/// Locks the directory of a session against copies that are being made, so that none is left.
+const LOCK_SHARED: &str = "
+    SELECT project
+    FROM shared_projects
+    JOIN sessions USING (project_dir)
+    WHERE id = $1
+    FOR NO KEY UPDATE OF shared_projects";
 
 impl PostgresStore {
     /// Reads the team's tables. What is wrong with them is no fault of the database.
@@ -173,13 +136,18 @@ impl PostgresStore {
 
     /// Removes the copies of these sessions. Returns their number.
     async fn withdraw(&self, sessions: Vec<SessionId>) -> StoreResult<u64> {
-        if !matches!(self.team_tables().await?, TeamTables::Usable { .. }) {
-            return Ok(0);
+        match self.team_tables().await? {
+            TeamTables::Usable { .. } => {}
+            TeamTables::Missing => return Ok(0),
+            other => return Err(StoreError::Conflict(other.to_string())),
         }
         let mut removed = 0;
-        for some in sessions.chunks(REMOVED_AT_ONCE) {
-            let some = some.to_vec();
-            removed += self.write_team(move |db| Box::pin(withdrawal::withdraw(db, some))).await?;
+        // One in each transaction, because a copy may have a hundred thousand rows.
+        for session in sessions {
+            let withdrawn = self.write_team(move |db| {
+                Box::pin(async move { withdrawal::withdraw(db, vec![session]).await })
+            });
+            removed += withdrawn.await?;
         }
         Ok(removed)
     }
@@ -269,7 +237,9 @@ impl TeamHistoryStore for PostgresStore {
             let decided = self.write(move |db| {
                 Box::pin(async move {
                     sessions::hold(&mut *db, session).await?;
-                    if !sql(IS_IN_SHARED_PROJECT).bind(session).value::<bool>(&mut *db).await? {
+                    let shared = sql(LOCK_SHARED).bind(session);
+                    let shared = shared.optional(&mut *db, |row| row.get::<String>("project"));
+                    if shared.await?.is_none() {
                         let why = "the history of the session's project is not shared; share that first, with `bethink team history on`";
                         return Err(StoreError::Conflict(why.to_owned()));
                     }
@@ -340,29 +310,7 @@ impl TeamHistoryStore for PostgresStore {
     ) -> StoreFuture<'_, ()> {
         self.write_team(move |db| {
             Box::pin(async move {
-                let roles = sql(ROLES).bind(project.clone()).bind(person.clone());
-                let read = |row: &Row| -> StoreResult<[bool; 4]> {
-                    Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
-                };
-                let found = roles.optional(&mut *db, read).await?;
-                let [is_admin, is_self, is_member, is_login] =
-                    found.ok_or_else(|| not_found("team project", &project))?;
-                if !is_admin {
-                    let why = format!("only an admin of {project} may change its members");
-                    return Err(StoreError::Conflict(why));
-                }
-                if is_self {
-                    let why = "admins cannot change their own role, so that each project has an admin; another admin can do it";
-                    return Err(StoreError::Conflict(why.to_owned()));
-                }
-                match role {
-                    Some(_) if !is_login => Err(not_found("database login", person)),
-                    Some(role) => {
-                        sql(PUT_MEMBER).bind(project).bind(person).bind(role).run(db).await.map(drop)
-                    }
-                    None if !is_member => Err(not_found("member", person)),
-                    None => sql(REMOVE_MEMBER).bind(project).bind(person).run(db).await.map(drop),
-                }
+                sql(SET_ROLE).bind(project).bind(person).bind(role).run(db).await.map(drop)
             })
         })
     }
@@ -396,7 +344,14 @@ impl TeamHistoryStore for PostgresStore {
     ) -> StoreFuture<'_, Vec<(SessionId, StoredMessage)>> {
         let (sessions, seqs): (Vec<_>, Vec<_>) = places.into_iter().unzip();
         let at = sql(lists::MESSAGES_AT).bind_list(sessions).bind_list(seqs);
-        self.read_team(at, |row| Ok((row.get("session")?, lists::message(row)?)))
+        Box::pin(async move {
+            let read = |row: &Row| Ok((row.get("session")?, lists::message(row)?));
+            let found = self.read_team(at, read).await?;
+            Ok(found
+                .into_iter()
+                .filter_map(|(session, message)| Some((session, message?)))
+                .collect())
+        })
     }
 
     fn team_lookup(&self, scope: TeamScope, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces> {
@@ -430,17 +385,5 @@ async fn tell(presence: Option<&Presence>, db: &mut PgConnection) -> StoreResult
     match presence {
         Some(presence) => presence.tell([Message::Sharing]).run(db).await.map(drop),
         None => Ok(()),
-    }
-}
-
-/// Says what is wrong with the team's tables, which is no fault of the database.
-fn of_team(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Denied(_) => StoreError::Conflict(
-            "the team's tables do not allow it: you may not be a member of the project any more"
-                .to_owned(),
-        ),
-        StoreError::Damaged(_) => StoreError::Conflict(TeamTables::Missing.to_string()),
-        other => other,
     }
 }

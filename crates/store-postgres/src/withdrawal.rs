@@ -1,14 +1,22 @@
 //! Removes copies of this person's sessions from the team's tables, which need not exist.
 
-use bethink_store::StoreResult;
+use bethink_store::{StoreError, StoreResult, TeamTables};
 use bethink_transcript::SessionId;
 use sqlx::PgConnection;
 
 use crate::sql::{Row, sql};
 
+/// The tables must belong to the role of this name, which nobody can log in as: whoever owns them decides what our statements
+/// run.
 const PERSON: &str = "
     SELECT session_user::TEXT
-    WHERE to_regclass('bethink_team.version') IS NOT NULL";
+    FROM pg_namespace
+    JOIN pg_roles
+      ON pg_roles.oid = nspowner
+    WHERE nspname = 'bethink_team'
+      AND rolname = 'bethink_team'
+      AND NOT rolcanlogin
+      AND has_schema_privilege(pg_namespace.oid, 'USAGE')";
 
 const WITHDRAW: &str = "SELECT bethink_team.withdraw($1)";
 
@@ -19,7 +27,7 @@ pub(crate) async fn person(db: &mut PgConnection) -> StoreResult<Option<String>>
 
 /// Removes copies of this person. Returns their number.
 pub(crate) async fn withdraw(db: &mut PgConnection, sessions: Vec<SessionId>) -> StoreResult<u64> {
-    sql(WITHDRAW).bind_list(sessions).value(db).await
+    sql(WITHDRAW).bind_list(sessions).value(db).await.map_err(of_team)
 }
 
 /// Removes the copy of a session that is deleted, if there is one.
@@ -28,4 +36,18 @@ pub(crate) async fn forget(db: &mut PgConnection, session: SessionId) -> StoreRe
         Some(_) => withdraw(db, vec![session]).await.map(drop),
         None => Ok(()),
     }
+}
+
+/// Says what is wrong with the team's tables, or what others do there, which is no fault of the database.
+pub(crate) fn of_team(error: StoreError) -> StoreError {
+    let why = match error {
+        StoreError::Denied(_) => {
+            "the team's tables do not allow it: you may not be a member of the project any more, or another person shares a session with the same id"
+                .to_owned()
+        }
+        StoreError::Damaged(_) => TeamTables::Missing.to_string(),
+        StoreError::Contended(why) => format!("the team's tables could not be used in time ({why}); try again"),
+        other => return other,
+    };
+    StoreError::Conflict(why)
 }

@@ -392,7 +392,7 @@ async fn no_call_waits_for_a_lock_for_ever() {
     let locked = sqlx::raw_sql("BEGIN; LOCK TABLE pauses").execute(&mut other).await;
     locked.unwrap();
     let refused = timeout(Duration::from_secs(20), store.put_pause(pause(1))).await.unwrap();
-    assert!(matches!(refused, Err(StoreError::Server(_))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Contended(_))), "{refused:?}");
 }
 
 fn change(file: &str, expected: Option<&str>, new: Option<&'static str>) -> SyncedChange {

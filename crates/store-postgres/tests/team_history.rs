@@ -12,8 +12,9 @@ mod server;
 use bethink_postgres_server::execute;
 use bethink_store::{
     Append, CopiedBatch, CopiedExtent, CopiedMessage, Family, HealthStore, IndexBatch, IndexLookup,
-    IndexStore, NewMessage, NewSession, PageRequest, SearchScope, SeqRange, SessionStore,
-    SharedProject, StoreError, TeamHistoryStore, TeamRole, TeamScope, TeamTables, Terms,
+    IndexStore, NewMessage, NewSession, PageRequest, Posting, SearchScope, SeqRange, SessionStore,
+    SharedProject, StoreError, TeamHistoryStore, TeamRole, TeamScope, TeamTables, TermPlaces,
+    Terms,
 };
 use bethink_store_postgres::{PostgresAddress, PostgresOptions, PostgresStore};
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
@@ -153,6 +154,23 @@ fn lookup(terms: &[&str]) -> IndexLookup {
     }
 }
 
+/// The sessions, and the places of each list, in an order that does not depend on that of the sessions.
+fn places(found: &TermPlaces) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut sessions: Vec<_> =
+        found.sessions.iter().map(|session| format!("{session:?}")).collect();
+    sessions.sort_unstable();
+    let list = |list: &Option<Vec<Posting>>| {
+        let place = |posting: &Posting| {
+            let Posting { session, seq, counts, length } = posting;
+            format!("{:?} {seq} {counts:?} {length}", found.sessions[*session as usize].session)
+        };
+        let mut list: Vec<_> = list.as_ref().expect("not too long").iter().map(place).collect();
+        list.sort_unstable();
+        list
+    };
+    (sessions, found.lists.iter().chain(&found.families).map(list).collect())
+}
+
 /// Number of rows of each table that a connection sees.
 async fn rows(db: &mut PgConnection) -> [i64; 5] {
     const COUNT: &str = "
@@ -241,15 +259,19 @@ async fn nobody_changes_rows_of_others() {
         assert_eq!(attempt(&mut db, hers).await, denied(), "{role:?}");
         assert_eq!(attempt(&mut db, member).await, denied(), "{role:?}");
         for statement in [
-            own_role,
-            "DELETE FROM bethink_team.members",
             "UPDATE bethink_team.sessions SET title = 'x' WHERE person = 'ann'",
             "UPDATE bethink_team.postings SET places = '' WHERE person = 'ann'",
         ] {
             assert_eq!(attempt(&mut db, statement).await, Ok(0), "{role:?}: {statement}");
         }
         for statement in [
+            own_role,
+            "DELETE FROM bethink_team.members",
             "DELETE FROM bethink_team.sessions",
+            "UPDATE bethink_team.sessions SET is_removed = FALSE",
+            "DO $$ BEGIN LOCK TABLE bethink_team.sessions IN ACCESS EXCLUSIVE MODE; END $$",
+            "DO $$ BEGIN LOCK TABLE bethink_team.members IN SHARE MODE; END $$",
+            "DO $$ BEGIN LOCK TABLE bethink_team.postings IN EXCLUSIVE MODE; END $$",
             "DELETE FROM bethink_team.messages",
             "UPDATE bethink_team.messages SET raw = ''",
             "UPDATE bethink_team.projects SET name = 'x'",
@@ -285,9 +307,8 @@ async fn nobody_changes_rows_of_others() {
     };
     assert!(error("ann", Some(TeamRole::Reader)).await.contains("cannot change their own role"));
     assert!(error("ann", None).await.contains("cannot change their own role"));
-    assert_eq!(error("zoe", Some(TeamRole::Reader)).await, "database login zoe not found");
-    assert_eq!(error("cid", None).await, "member cid not found");
-    assert_eq!(attempt(&mut team.sql("ann").await, own_role).await, Ok(1), "ben's, not her own");
+    assert_eq!(error("zoe", Some(TeamRole::Reader)).await, "the database has no login zoe");
+    assert_eq!(error("cid", None).await, "cid is not a member of github.com/acme/mill");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -350,10 +371,119 @@ async fn what_is_copied_follows_what_is_shared() {
     assert_eq!(ann.team_sessions(sail, page()).await.unwrap().0.len(), 1);
     let nobody = TeamScope { project: None, person: Some("ben".into()) };
     assert_eq!(ann.team_sessions(nobody, page()).await.unwrap().0.len(), 0);
+    // The choice not to share a session stays.
+    ann.share_session(third, false).await.unwrap();
+    assert_eq!(ann.unshare_project(DIR.into()).await.unwrap(), 0);
+    share(&ann, UnixMicros(0)).await.unwrap();
+    assert_eq!(ann.copied(third).await.unwrap(), None);
+    ann.share_session(third, true).await.unwrap();
+    assert!(copy(&ann, third).await.unwrap());
+    // With other tables, nothing can be removed, and nothing is forgotten.
+    let mut admin = team.admin().await;
+    execute(&mut admin, "UPDATE bethink_team.version SET version = 2").await;
+    assert!(matches!(ann.unshare_project(DIR.into()).await, Err(StoreError::Conflict(_))));
+    execute(&mut admin, "UPDATE bethink_team.version SET version = 1").await;
     assert_eq!(ann.unshare_project(DIR.into()).await.unwrap(), 1);
     assert!(listed(&ann).await.is_empty() && ann.shared_projects().await.unwrap().is_empty());
     assert!(matches!(ann.unshare_project(DIR.into()).await, Err(StoreError::NotFound { .. })));
     assert!(matches!(ann.share_session(third, true).await, Err(StoreError::Conflict(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_other_programs_harm_nobody() {
+    let team = Team::with_tables().await;
+    let (ann, ben) = (team.open("ann").await, team.open("ben").await);
+    share(&ann, UnixMicros(0)).await.unwrap();
+    let good = session(&ann, 3, NOW).await;
+    assert!(copy(&ann, good).await.unwrap());
+    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Member)).await.unwrap();
+    let mut db = team.sql("ben").await;
+    let broken = || Err("23514".to_owned());
+    for (last_seq, messages, terms) in [
+        (4_294_967_295_i64, 1_i64, 1_i64),
+        (-1, 0, 0),
+        (1, i64::MAX, 1),
+        (1, 1, i64::MAX),
+        (1, -1, 1),
+    ] {
+        let add = sqlx::query(
+            "INSERT INTO bethink_team.sessions (id, project, created_at, updated_at, last_seq, messages, terms, redacted)
+             VALUES (gen_random_uuid(), 1, 1, 1, $1, $2, $3, 0)",
+        );
+        let added = add.bind(last_seq).bind(messages).bind(terms).execute(&mut db).await;
+        let code = added.unwrap_err().as_database_error().unwrap().code().unwrap().into_owned();
+        assert_eq!(code, "23514", "{last_seq} {messages} {terms}");
+    }
+    // More sessions than a search looks in, a message that is none, and places where nothing is.
+    for statement in [
+        "INSERT INTO bethink_team.sessions (id, project, created_at, updated_at, last_seq, messages, terms, redacted)
+         SELECT gen_random_uuid(), 1, 1, 1, 5000000, 5000000, 1000000000000, 0 FROM generate_series(1, 100)",
+        "INSERT INTO bethink_team.messages (session, seq, project, message_id, role, created_at, raw)
+         SELECT id, 1, 1, repeat('x', 1000), 0, 0, 'not json' FROM bethink_team.sessions WHERE person = 'ben' LIMIT 1",
+        "INSERT INTO bethink_team.postings (session, project, term, places)
+         SELECT id, 1, 'mill', decode('ffffffffffff000000000101', 'hex') FROM bethink_team.sessions WHERE person = 'ben' LIMIT 1",
+    ] {
+        assert!(attempt(&mut db, statement).await.unwrap() > 0, "{statement}");
+    }
+    for statement in [
+        "INSERT INTO bethink_team.messages (session, seq, project, message_id, role, created_at, raw)
+         SELECT id, 2, 1, 'x', 7, 0, '' FROM bethink_team.sessions WHERE person = 'ben' LIMIT 1",
+        "INSERT INTO bethink_team.messages (session, seq, project, message_id, role, created_at, raw)
+         SELECT id, 2, 1, '', 1, 0, '' FROM bethink_team.sessions WHERE person = 'ben' LIMIT 1",
+        "INSERT INTO bethink_team.postings (session, project, term, places)
+         SELECT id, 1, 'axle', 'seven b' FROM bethink_team.sessions WHERE person = 'ben' LIMIT 1",
+    ] {
+        assert_eq!(attempt(&mut db, statement).await, broken(), "{statement}");
+    }
+    let found = ann.team_lookup(TeamScope::default(), lookup(&["mill"])).await.unwrap();
+    assert!(found.sessions.iter().map(|session| session.last.0).sum::<u64>() <= 10_000_000);
+    assert!(found.sessions.iter().any(|session| session.session == good));
+    let his = TeamScope { project: None, person: Some("ben".into()) };
+    let (his, _) = ann.team_sessions(his, page()).await.unwrap();
+    for session in his {
+        ann.team_messages(session.id, SeqRange::all()).await.unwrap();
+    }
+    // Somebody else has a session with the id of hers.
+    let hers = session(&ann, 1, NOW).await;
+    let taken = "INSERT INTO bethink_team.sessions (id, project, created_at, updated_at, last_seq, messages, terms, redacted)
+                 VALUES ($1, 1, 1, 1, 1, 1, 1, 0)";
+    sqlx::query(taken).bind(hers.0).execute(&mut db).await.unwrap();
+    assert_eq!(ann.uncopied(None, 10).await.unwrap(), [hers], "it is not taken for her own");
+    assert!(matches!(copy(&ann, hers).await, Err(StoreError::Conflict(_))));
+
+    // A transaction that does not end makes others wait, but is no fault of the database.
+    execute(&mut db, "BEGIN; SELECT bethink_team.open_project('new')").await;
+    let other = SharedProject { project_dir: "/new".into(), project: "new".into(), since: NOW };
+    assert!(matches!(ann.share_project(other).await, Err(StoreError::Conflict(_))));
+    assert!([&ann, &ben].iter().all(|store| store.fault().is_none() && store.damage().is_none()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_is_being_made_is_removed_too() {
+    let team = Team::with_tables().await;
+    let (ann, bee) = (team.open("ann").await, team.open("ann").await);
+    share(&ann, UnixMicros(0)).await.unwrap();
+    let shared = session(&ann, 50, NOW).await;
+    for round in 0..20 {
+        let copying = async {
+            match ann.copied(shared).await? {
+                Some(extent) => ann.copy_to_team(batch(shared, extent)).await,
+                None => Ok(false),
+            }
+        };
+        let choosing = async {
+            match round % 2 {
+                0 => bee.share_session(shared, false).await,
+                _ => bee.unshare_project(DIR.into()).await.map(drop),
+            }
+        };
+        let (copied, chosen) = tokio::join!(copying, choosing);
+        chosen.unwrap();
+        copied.unwrap();
+        assert!(listed(&ann).await.is_empty(), "{round}");
+        share(&ann, UnixMicros(0)).await.unwrap();
+        ann.share_session(shared, true).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -415,15 +545,12 @@ async fn the_index_of_copies_is_like_that_of_history() {
         assert!(copy(&ann, id).await.unwrap());
     }
     for terms in [&["mill", "even"][..], &["wheel7", "mill", "mill", "none", ""], &[]] {
-        let own = ann.lookup(lookup(terms)).await.unwrap();
+        let own = places(&ann.lookup(lookup(terms)).await.unwrap());
         let shared = ann.team_lookup(TeamScope::default(), lookup(terms)).await.unwrap();
-        assert_eq!(
-            (&shared.sessions, &shared.lists, &shared.families),
-            (&own.sessions, &own.lists, &own.families)
-        );
+        assert_eq!(places(&shared), own, "{terms:?}");
     }
     // The most common terms are left out if there are too many places.
-    let few = IndexLookup { most: 8, ..lookup(&["mill", "odd"]) };
+    let few = IndexLookup { most: 20, ..lookup(&["mill", "odd"]) };
     let found = ann.team_lookup(TeamScope::default(), few).await.unwrap();
     assert!(found.lists[0].is_none() && found.families[0].is_some(), "{found:?}");
 }
@@ -460,6 +587,13 @@ async fn missing_or_other_tables_are_named() {
         "DROP SCHEMA bethink_team CASCADE; CREATE SCHEMA bethink_team AUTHORIZATION cid",
     )
     .await;
-    let refused = admin.execute(TABLES).await.unwrap_err().to_string();
+    let refused = team.admin().await.execute(TABLES).await.unwrap_err().to_string();
     assert!(refused.contains("belongs to another role"), "{refused}");
+    let trap = "CREATE TABLE bethink_team.version AS SELECT 1::BIGINT AS version;
+        GRANT USAGE ON SCHEMA bethink_team TO PUBLIC; GRANT SELECT ON bethink_team.version TO PUBLIC;
+        CREATE FUNCTION bethink_team.withdraw(UUID[]) RETURNS BIGINT LANGUAGE sql AS 'SELECT 1 / 0::BIGINT'";
+    execute(&mut admin, trap).await;
+    assert_eq!(ann.team_tables().await.unwrap(), TeamTables::Missing);
+    let id = session(&ann, 1, NOW).await;
+    ann.delete_session(id).await.unwrap();
 }

@@ -26,6 +26,9 @@ pub enum StoreError {
     /// can be retried later.
     #[error("could not use the database server: {0}")]
     Server(String),
+    /// Another transaction was in the way, or the statement took too long. The request can be retried later.
+    #[error("could not use the database server: {0}")]
+    Contended(String),
     /// Another daemon has the lock of this home in the database; nothing was written.
     #[error("another daemon with the same home is using the database: {0}")]
     InUse(String),
@@ -69,6 +72,7 @@ impl StoreError {
                 | Self::Denied(_)
                 | Self::Disk(_)
                 | Self::Server(_)
+                | Self::Contended(_)
                 | Self::InUse(_)
         )
     }

@@ -8,7 +8,7 @@ use bethink_service::{
 };
 use bethink_store::{
     CopiedBatch, CopiedExtent, CopiedMessage, IndexBatch, JobRecord, Progress, SeqRange,
-    StoredMessage, TeamTables,
+    SharedProject, StoredMessage, TeamTables,
 };
 use bethink_transcript::{Message, SessionId};
 use serde::Deserialize;
@@ -66,16 +66,25 @@ impl TeamHistoryService {
         self.enqueue(&[session]).await
     }
 
-    /// Enqueues all sessions that are not copied yet, those of one project directory or all.
-    pub(crate) async fn copy_later(&self, project_dir: Option<String>) -> Result<()> {
-        if !matches!(self.cx.store().team_tables().await?, TeamTables::Usable { .. }) {
+    /// Enqueues the sessions of these directories that are not copied yet.
+    pub(crate) async fn copy_later(&self, shared: Vec<SharedProject>) -> Result<()> {
+        let store = self.cx.store();
+        if shared.is_empty() || !matches!(store.team_tables().await?, TeamTables::Usable { .. }) {
             return Ok(());
         }
-        let sessions = self.cx.store().uncopied(project_dir, MOST_SESSIONS).await?;
-        match sessions.is_empty() {
-            true => Ok(()),
-            false => self.enqueue(&sessions).await,
+        let recorded =
+            |shared: &SharedProject| self.cx.recording().excluded(&shared.project_dir).is_none();
+        for SharedProject { project_dir, .. } in shared.into_iter().filter(recorded) {
+            let mut sessions = store.uncopied(Some(project_dir), MOST_SESSIONS).await?;
+            sessions.retain(|session| locked(&self.state.queue).insert(*session));
+            if !sessions.is_empty()
+                && let Err(refusal) = self.enqueue(&sessions).await
+            {
+                locked(&self.state.queue).retain(|session| !sessions.contains(session));
+                return Err(refusal);
+            }
         }
+        Ok(())
     }
 
     async fn enqueue(&self, sessions: &[SessionId]) -> Result<()> {
@@ -90,23 +99,30 @@ impl TeamHistoryService {
     async fn run_copy(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
         let CopyPayload { sessions, is_full } = job_payload(job)?;
         let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };
+        let mut failed = Ok(());
         for session in sessions {
             // Messages that come from now on enqueue it again.
             locked(&self.state.queue).remove(&session);
             let mut tries = TRIES;
             while tries > 0 {
                 runner.run_foreground_jobs().await;
-                match self.copy_batch(session).await? {
-                    CopyOutcome::Messages(count) => progress.done += count,
-                    CopyOutcome::Nothing => break,
-                    CopyOutcome::Changed => tries -= 1,
+                match self.copy_batch(session).await {
+                    Ok(CopyOutcome::Messages(count)) => progress.done += count,
+                    Ok(CopyOutcome::Nothing) => break,
+                    Ok(CopyOutcome::Changed) => tries -= 1,
+                    // A fault of one session does not keep others from being copied. The job is tried again.
+                    Err(refusal) => {
+                        failed = Err(refusal);
+                        break;
+                    }
                 }
                 progress.total = progress.done;
                 runner.heartbeat(job.id, progress.clone()).await?;
             }
         }
+        failed?;
         if is_full && progress.done > 0 {
-            self.copy_later(None).await?;
+            self.copy_later(self.cx.store().shared_projects().await?).await?;
         }
         Ok(json!({ "messages": progress.done }))
     }
@@ -125,12 +141,12 @@ impl TeamHistoryService {
         match copied {
             Err(refusal) if refusal.kind == ErrorKind::Conflict => {
                 tracing::warn!(project, reason = %refusal.detail, "could not share history with the team");
-                problems.insert(project, refusal.detail);
+                problems.insert(session, (project, refusal.detail));
                 Ok(CopyOutcome::Nothing)
             }
             Err(refusal) => refused(refusal),
             Ok(copied) => {
-                problems.remove(&project);
+                problems.remove(&session);
                 Ok(copied)
             }
         }

@@ -35,7 +35,7 @@ pub(crate) fn shared_form(message: &Message, secrets: SecretHandling) -> (String
     let mut content = Value::Array(content);
     let mut is_redacted = false;
     if secrets != SecretHandling::Allow {
-        is_redacted = redact_value(&mut content, None);
+        is_redacted = redact_blocks(&mut content);
         // A secret may also be recognized only by what is around it.
         if (secrets == SecretHandling::Hold && is_redacted) || has_secret(&content) {
             is_redacted = true;
@@ -78,6 +78,19 @@ fn readable(block: &Block) -> Option<Value> {
     }
 }
 
+/// The members `text` and `content` of a block do not name what is in them, and a long text is read as it is.
+fn redact_blocks(content: &mut Value) -> bool {
+    let blocks = content.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut);
+    let members = blocks.flat_map(|block| {
+        block.iter_mut().map(|(name, member)| {
+            let is_text =
+                matches!(name.as_str(), "text" | "content" | "type" | "id" | "tool_use_id");
+            redact_value(member, (!is_text).then_some(name.as_str()))
+        })
+    });
+    members.fold(false, |found, one| found | one)
+}
+
 /// Redacts all strings of a value, and its member names. A string is read together with its name, because `"password": "…"` is a
 /// secret where the string alone is none. Returns whether there was a secret.
 fn redact_value(value: &mut Value, name: Option<&str>) -> bool {
@@ -112,38 +125,41 @@ fn redact_value(value: &mut Value, name: Option<&str>) -> bool {
 fn redacted_string(text: &str, name: Option<&str>) -> Option<String> {
     let alone = redact(text);
     let Some(name) = name else { return alone };
-    let beginning = format!("{name}: ");
     let text = alone.as_deref().unwrap_or(text);
-    match redact(&format!("{beginning}{text}")) {
-        Some(redacted) => {
-            Some(redacted.strip_prefix(&beginning).map(str::to_owned).unwrap_or(redacted))
-        }
+    let findings = scan(&ScannedText { name: "", text: &named(name, text) });
+    match findings.first() {
+        Some(finding) => Some(format!("[removed: {}]", finding.what)),
         None => alone,
     }
 }
 
+/// Writes a string in one line with its name, as in a settings file.
+fn named(name: &str, text: &str) -> String {
+    let text: String = text.chars().filter(|c| !"\"\n\r".contains(*c)).collect();
+    format!("{name}: \"{text}\"")
+}
+
 fn has_secret(content: &Value) -> bool {
     let mut text = String::new();
-    write_lines(content, &mut text);
+    write_lines(content, None, &mut text);
     !scan(&ScannedText { name: "", text: &text }).is_empty()
 }
 
 /// Writes all strings, each with its name on a line of its own.
-fn write_lines(value: &Value, to: &mut String) {
+fn write_lines(value: &Value, name: Option<&str>, to: &mut String) {
     match value {
         Value::String(text) => {
-            to.push_str(text);
+            match name {
+                Some(name) => to.push_str(&named(name, text)),
+                None => to.push_str(text),
+            }
             to.push('\n');
         }
-        Value::Array(items) => items.iter().for_each(|item| write_lines(item, to)),
+        Value::Array(items) => items.iter().for_each(|item| write_lines(item, name, to)),
         Value::Object(members) => {
-            for (name, member) in members {
-                to.push_str(name);
-                to.push_str(": ");
-                write_lines(member, to);
-            }
+            members.iter().for_each(|(name, member)| write_lines(member, Some(name), to));
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => to.push('\n'),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -197,13 +213,19 @@ mod tests {
         let content = json!([
             { "type": "text", "text": format!("the token is {TOKEN}, use it") },
             { "type": "tool_use", "id": "t1", "name": "call", "input": {
-                "headers": { "password": "Xk9#mQ2vLp7wRt4z", TOKEN: 1 },
+                "headers": { "password": "Xk9#m,Q2vL)p7wRt4z", TOKEN: 1 },
                 "list": [format!("x {TOKEN}")],
             } },
         ]);
         let (redacted, is_redacted) = shared(&content, SecretHandling::Redact);
         let told = redacted.to_string();
-        assert!(is_redacted && !told.contains("ghp_") && !told.contains("Xk9#mQ2v"), "{told}");
+        assert!(
+            is_redacted
+                && !told.contains("ghp_")
+                && !told.contains("Q2vL")
+                && !told.contains("p7wRt4z"),
+            "{told}"
+        );
         assert_eq!(redacted[0]["text"], "the token is [removed: a GitHub token], use it");
         let (held, is_held) = shared(&content, SecretHandling::Hold);
         assert_eq!((held.to_string().contains("use it"), is_held), (false, true), "{held}");

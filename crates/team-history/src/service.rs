@@ -8,6 +8,7 @@ use bethink_memories::MemoryService;
 use bethink_service::{Result, ServiceContext, locked};
 use bethink_sessions::SessionEvent;
 use bethink_transcript::SessionId;
+use tokio::sync::Mutex as AsyncMutex;
 
 /// Shares history with the team. Clones share one state.
 #[derive(Clone, Debug)]
@@ -23,8 +24,10 @@ pub(crate) struct SharingState {
     is_sharing: AtomicBool,
     /// The sessions that are enqueued to be copied.
     pub(crate) queue: Mutex<HashSet<SessionId>>,
-    /// Why the newest messages for a project of the team were not copied.
-    pub(crate) problems: Mutex<HashMap<String, String>>,
+    /// For a session whose newest messages were not copied: the project of the team, and why.
+    pub(crate) problems: Mutex<HashMap<SessionId, (String, String)>>,
+    /// Only one task reads at a time what is shared, so that none overwrites what a later one has read.
+    reading: AsyncMutex<()>,
 }
 
 impl TeamHistoryService {
@@ -45,12 +48,20 @@ impl TeamHistoryService {
 
     /// Reads whether this person shares anything, which another daemon may have changed, and enqueues what is not copied yet.
     pub async fn resume(&self) -> Result<()> {
+        let _alone = self.state.reading.lock().await;
         let shared = self.cx.store().shared_projects().await?;
         self.state.is_sharing.store(!shared.is_empty(), Ordering::Relaxed);
-        match shared.is_empty() {
-            true => Ok(()),
-            false => self.copy_later(None).await,
-        }
+        self.copy_later(shared).await
+    }
+
+    /// Does the same in the background.
+    pub fn resume_later(&self) {
+        let service = self.clone();
+        self.cx.spawn(async move {
+            if let Err(error) = service.resume().await {
+                tracing::warn!(reason = %error.detail, "could not resume sharing history with the team");
+            }
+        });
     }
 
     pub(crate) fn is_sharing(&self) -> bool {

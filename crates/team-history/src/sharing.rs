@@ -36,7 +36,7 @@ impl TeamHistoryService {
             let excluded = self.cx.recording().excluded(&directory.project_dir).is_some();
             let problem = match excluded {
                 true => Some(EXCLUDED.to_owned()),
-                false => locked(&self.state.problems).get(&directory.project).cloned(),
+                false => self.problem_of(&directory.project),
             };
             shared.push(api::SharedDirectory {
                 since: (directory.since > UnixMicros(0)).then(|| rfc3339(directory.since)),
@@ -46,7 +46,17 @@ impl TeamHistoryService {
                 project: directory.project,
             });
         }
+        if shared.iter().any(|directory| directory.waiting > 0) {
+            // What was refused before may be allowed now.
+            self.resume_later();
+        }
         Ok(api::TeamHistory { person: Some(person), problem: None, shared, projects })
+    }
+
+    fn problem_of(&self, project: &str) -> Option<String> {
+        let problems = locked(&self.state.problems);
+        let mut found = problems.values().filter(|(of, _)| of == project);
+        found.next().map(|(_, why)| why.clone())
     }
 
     /// Whether this person is a member of a project of the team.

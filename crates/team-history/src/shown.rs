@@ -8,6 +8,9 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::TeamHistoryService;
 
+/// Maximum size of a page of messages, in bytes. A single message may be larger.
+const PAGE_BYTES: usize = 16 << 20;
+
 impl TeamHistoryService {
     /// Lists shared sessions, newest first.
     pub async fn sessions(
@@ -35,17 +38,22 @@ impl TeamHistoryService {
         id: SessionId,
         asked: &api::MessageQuery,
     ) -> Result<api::MessagesPage> {
-        let limit = page_limit(asked.limit)?;
+        let session = self.session(id).await?;
+        // Positions are stored as signed integers.
+        let seq = |seq: u64| Seq(seq.min(session.messages));
         let range = SeqRange {
-            after: asked.cursor.or(asked.after_seq).map(Seq),
-            before: asked.before_seq.map(Seq),
-            limit,
+            after: asked.cursor.or(asked.after_seq).map(seq),
+            before: asked.before_seq.map(|before| Seq(before.min(session.messages + 1))),
+            limit: page_limit(asked.limit)?,
+            bytes: PAGE_BYTES,
             ..SeqRange::all()
         };
         let stored = self.cx.store().team_messages(id, range).await?;
-        let last = stored.last().filter(|_| stored.len() == limit);
-        let next_cursor = last.map(|last| last.seq.to_string());
-        let messages = stored.into_iter().map(stored_out).collect::<Result<_>>()?;
+        let end = range.before.map_or(session.messages, |before| before.0.saturating_sub(1));
+        let last = stored.last().map(|last| last.seq.0).filter(|last| *last < end);
+        let next_cursor = last.map(|last| last.to_string());
+        // Others may have written what is no message.
+        let messages = stored.into_iter().filter_map(|stored| stored_out(stored).ok()).collect();
         Ok(api::MessagesPage { messages, next_cursor })
     }
 

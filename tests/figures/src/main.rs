@@ -17,7 +17,7 @@ use bethink_figures::{
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 32] = [
+const PARTS: [&str; 33] = [
     "builds",
     "needs",
     "prompts",
@@ -34,6 +34,7 @@ const PARTS: [&str; 32] = [
     "tokens",
     "search",
     "search-postgres",
+    "search-team",
     "ranking",
     "recall",
     "questions",
@@ -57,7 +58,7 @@ struct Wanted {
     kill_cycles: usize,
     histories: usize,
     seed: u64,
-    /// Number of messages, in millions, for the part `search-postgres`.
+    /// Number of messages, in millions, for the parts `search-postgres` and `search-team`.
     millions: usize,
     /// The other build of the daemon, for the part `builds`.
     against: Option<PathBuf>,
@@ -124,6 +125,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "extraction" => extraction::rows(&files),
         "search" => search::rows(),
         "search-postgres" => search::postgres(wanted.millions),
+        "search-team" => search::team(wanted.millions),
         "ranking" => ranking(wanted),
         "recall" => recall::rows(&directories(wanted)),
         "questions" => match &wanted.data {

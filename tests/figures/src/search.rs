@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 
 use bethink_harness::rng::Rng;
 use bethink_harness::{Daemon, Home};
-use bethink_postgres_server::TestServer;
-use bethink_store::{Append, IndexBatch, IndexStore, NewMessage, NewSession, Store, Terms};
+use bethink_postgres_server::{TestServer, execute};
+use bethink_store::{
+    Append, CopiedBatch, CopiedMessage, IndexBatch, IndexStore, NewMessage, NewSession,
+    SharedProject, Store, TeamHistoryStore, Terms,
+};
 use bethink_store_postgres::{PostgresOptions, PostgresStore};
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
@@ -29,6 +32,7 @@ const SAID: u64 = 14;
 /// Number of messages between pauses.
 const STRETCH: usize = 20;
 const QUESTIONS: usize = 300;
+const TEAM_TABLES: &str = include_str!("../../../migrations/team/history.sql");
 
 /// Number of sessions on PostgreSQL for a million messages.
 const SESSIONS_OF_MILLION: usize = 200;
@@ -69,6 +73,34 @@ pub fn postgres(millions: usize) -> Vec<Row> {
     figures(&what, &times, filled, [Goal::AtMost(30.0), Goal::AtMost(150.0)])
 }
 
+/// Searches copies of sessions that a person shares with the team, as that person.
+pub fn team(millions: usize) -> Vec<Row> {
+    let runtime = Runtime::new().expect("a runtime");
+    let sessions = millions * SESSIONS_OF_MILLION;
+    let server = runtime.block_on(TestServer::start_durable());
+    let database = runtime.block_on(server.bare_database());
+    let filled = runtime.block_on(async {
+        let mut admin = server.connect(&database).await;
+        // Not as a superuser, for whom there is no row level security.
+        execute(&mut admin, "CREATE ROLE ann LOGIN; CREATE SCHEMA AUTHORIZATION ann").await;
+        execute(&mut admin, TEAM_TABLES).await;
+        let address = server.address(&database).username("ann");
+        let (store, _) =
+            PostgresStore::open(&PostgresOptions::new(address.into())).await.expect("a store");
+        let (project_dir, project) = ("/project".to_owned(), "mill".to_owned());
+        let shared = SharedProject { project_dir, project, since: UnixMicros(0) };
+        store.share_project(shared).await.expect("a shared project");
+        let filled = fill_with(&store, millions * MESSAGES, sessions, copy).await;
+        // As it is after a while: PostgreSQL does it by itself.
+        execute(&mut admin, "VACUUM ANALYZE").await;
+        filled
+    });
+    let home = Home::new().with("BETHINK_STORE__URL", &server.url("ann", &database));
+    let times = ask_at(&home.start(), "/v1/team/history/search?limit=10");
+    let what = format!("{millions} million messages in {sessions} shared sessions");
+    figures(&what, &times, filled, [Goal::AtMost(30.0), Goal::AtMost(150.0)])
+}
+
 /// Returns p50 and p95.
 fn figures(
     place: &str,
@@ -92,7 +124,17 @@ fn figures(
 }
 
 /// Returns how long it took to append, and to index.
-async fn fill(store: &impl Store, messages: usize, sessions: usize) -> (Duration, Duration) {
+async fn fill<S: Store>(store: &S, messages: usize, sessions: usize) -> (Duration, Duration) {
+    fill_with(store, messages, sessions, index).await
+}
+
+/// Does the same, and indexes each batch in this way.
+async fn fill_with<S: Store>(
+    store: &S,
+    messages: usize,
+    sessions: usize,
+    index: impl AsyncFn(&S, SessionId, usize, Vec<String>),
+) -> (Duration, Duration) {
     let mut rng = Rng::new(1);
     let (mut filling, mut indexing) = (Duration::ZERO, Duration::ZERO);
     for number in 0..sessions {
@@ -128,6 +170,28 @@ async fn index(store: &impl IndexStore, session: SessionId, first: usize, said: 
     if store.index(batch).await.expect("an index") {
         while store.tidy().await.expect("a tidy index") {}
     }
+}
+
+/// Shares the messages with the team.
+async fn copy(store: &PostgresStore, session: SessionId, first: usize, said: Vec<String>) {
+    let extent = store.copied(session).await.expect("the session").expect("it is shared");
+    let messages = said.iter().zip(first..).map(|(said, n)| {
+        let NewMessage { id, role, raw, created_at, .. } = message(n, said);
+        CopiedMessage { seq: Seq(n as u64 + 1), id, role, created_at, raw, is_redacted: false }
+    });
+    let messages = messages.collect();
+    let through = extent.last;
+    let entries = said.into_iter().zip(first..);
+    let entries = entries.map(|(said, n)| (Seq(n as u64 + 1), terms(n, said))).collect();
+    let batch = CopiedBatch {
+        project: extent.project,
+        title: None,
+        created_at: extent.created_at,
+        after: extent.copied,
+        messages,
+        index: IndexBatch { session, entries, through },
+    };
+    assert!(store.copy_to_team(batch).await.expect("a copy"));
 }
 
 fn session(number: usize) -> SessionId {
@@ -208,12 +272,15 @@ fn question(rng: &mut Rng, n: usize) -> String {
 
 /// Returns the times, shortest first.
 fn ask(daemon: &Daemon, sessions: usize) -> Vec<Duration> {
+    match sessions {
+        1 => ask_at(daemon, &format!("/v1/sessions/{}/search?limit=10", session(0).0)),
+        _ => ask_at(daemon, "/v1/search?project_dir=/project&limit=10"),
+    }
+}
+
+fn ask_at(daemon: &Daemon, path: &str) -> Vec<Duration> {
     let mut client = daemon.client();
     let mut rng = Rng::new(2);
-    let path = match sessions {
-        1 => format!("/v1/sessions/{}/search?limit=10", session(0).0),
-        _ => "/v1/search?project_dir=/project&limit=10".to_owned(),
-    };
     let mut times = Vec::with_capacity(QUESTIONS);
     for n in 0..QUESTIONS {
         let asked = format!("{path}&q={}", question(&mut rng, n));

@@ -75,11 +75,7 @@ fn status(app: &mut CliApp, history: &api::TeamHistory) -> Done {
         let sessions = plural(project.sessions, "session", "sessions");
         let head = StyledText::from("project  ").strong(project.name.clone());
         screen.line(head.plain(format!(": {sessions}")))?;
-        let members = project.members.iter().map(|member| match member.person == person {
-            true => format!("you ({})", member.role),
-            false => format!("{} ({})", member.person, member.role),
-        });
-        let members = members.collect::<Vec<_>>().join(", ");
+        let members = member_names(&project.members, Some(&person));
         screen.flowing(StyledText::from(" ".repeat(9)).plain(members), 9)?;
     }
     if history.shared.is_empty() {
@@ -129,11 +125,23 @@ async fn on(app: &mut CliApp, client: &Client, project: Option<String>, all: boo
     let found = |one: &&api::SharedDirectory| one.project_dir == request.project_dir;
     let Some(directory) = history.shared.iter().find(found) else { return Ok(()) };
     shared_directory(screen, directory, app.now)?;
-    let members = history.projects.iter().find(|project| project.name == directory.project);
-    if members.is_some_and(|project| project.members.len() == 1) {
+    let project = history.projects.iter().find(|project| project.name == directory.project);
+    let members = project.map(|project| &project.members[..]).unwrap_or_default();
+    if let [_] = members {
         screen.hint("only you can read it: `bethink team history add LOGIN` adds a person")?;
+    } else {
+        let names = member_names(members, history.person.as_deref());
+        screen.note(format!("can be read by {names}"))?;
     }
     Ok(())
+}
+
+fn member_names(members: &[api::TeamMember], own: Option<&str>) -> String {
+    let name = |member: &api::TeamMember| match own == Some(&member.person) {
+        true => format!("you ({})", member.role),
+        false => format!("{} ({})", member.person, member.role),
+    };
+    members.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 async fn off(app: &mut CliApp, client: &Client) -> Done {

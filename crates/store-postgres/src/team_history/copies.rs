@@ -10,13 +10,14 @@ use crate::sessions;
 use crate::sql::{Row, Statement, not_found, sql};
 
 /// Bytes of a place: its seq, counts and length code.
-const PLACE: usize = 6;
+pub(super) const PLACE: usize = 6;
 
 const UNCOPIED: &str = "
     SELECT session
     FROM shared_sessions
     LEFT JOIN bethink_team.sessions AS copies
       ON copies.id = session
+     AND copies.person = session_user
     WHERE shared_sessions.last_seq > coalesce(copies.last_seq, 0)
       AND NOT coalesce(is_removed, FALSE)
       AND ($1 IS NULL OR project_dir = $1)
@@ -32,11 +33,21 @@ pub(super) const EXTENT: &str = "
     FROM shared_sessions
     LEFT JOIN bethink_team.sessions AS copies
       ON copies.id = session
+     AND copies.person = session_user
     WHERE session = $1
       AND NOT coalesce(is_removed, FALSE)";
 
 pub(super) const OPEN_PROJECT: &str = "SELECT bethink_team.open_project($1)";
 
+/// Locks the directory of the session against a choice not to share it, until the copy is committed.
+const LOCK_SHARED: &str = "
+    SELECT project
+    FROM shared_projects
+    JOIN sessions USING (project_dir)
+    WHERE id = $1
+    FOR SHARE OF shared_projects";
+
+/// A statement of its own, so that it sees what was committed while this transaction waited for the lock.
 const IS_SHARED: &str = "
     SELECT EXISTS (
         SELECT
@@ -62,6 +73,14 @@ const PUT_SESSION: &str = "
         redacted   = copies.redacted + excluded.redacted
     WHERE copies.last_seq = $10
       AND copies.project = $2";
+
+const IS_TAKEN: &str = "
+    SELECT EXISTS (
+        SELECT
+        FROM bethink_team.sessions
+        WHERE id = $1
+          AND person <> session_user
+    )";
 
 const ADD_MESSAGES: &str = "
     INSERT INTO bethink_team.messages (session, project, seq, message_id, role, created_at, raw)
@@ -150,8 +169,8 @@ pub(super) fn read_places(session: u32, places: &[u8]) -> impl Iterator<Item = P
 pub(super) async fn add(db: &mut PgConnection, sorted: SortedCopy) -> StoreResult<bool> {
     let SortedCopy { batch, messages, terms, places } = sorted;
     let (session, last) = (batch.index.session, last(&batch));
-    // Locked against deletion, and against a choice not to share it.
     sessions::hold(&mut *db, session).await?;
+    sql(LOCK_SHARED).bind(session).run(&mut *db).await?;
     let is_shared = sql(IS_SHARED).bind(session).bind(batch.project.clone());
     if !is_shared.value::<bool>(&mut *db).await? {
         return Ok(false);
@@ -171,7 +190,13 @@ pub(super) async fn add(db: &mut PgConnection, sorted: SortedCopy) -> StoreResul
         .bind(redacted)
         .bind(batch.after);
     if put.run(&mut *db).await? == 0 {
-        return Ok(false);
+        return match sql(IS_TAKEN).bind(session).value(db).await? {
+            true => Err(StoreError::Conflict(
+                "another person shares a session with the same id, so this one cannot be shared"
+                    .to_owned(),
+            )),
+            false => Ok(false),
+        };
     }
     let new = &batch.messages;
     let add = sql(ADD_MESSAGES)

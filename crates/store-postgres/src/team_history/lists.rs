@@ -8,10 +8,13 @@ use bethink_store::{
 };
 use bethink_transcript::{Seq, SessionId};
 
-use super::copies::read_places;
+use super::copies::{PLACE, read_places};
 use crate::sessions::{read_cursor, write_cursor};
 use crate::sql::{Row, not_found, sql};
 use crate::store::PostgresStore;
+
+/// Number of messages in which a search looks, those of the newest sessions. The ranking needs 20 bytes for each.
+const MOST_MESSAGES: u64 = 10_000_000;
 
 /// The column names are those of the row that [`session`] reads.
 const LIST: &str = "
@@ -34,14 +37,25 @@ pub(super) const AT: &str = "
     WHERE id = ANY ($1)
       AND NOT is_removed";
 
+/// The first message, and those that fit in `$5` bytes together with it.
 const MESSAGES: &str = "
-    SELECT session, seq, message_id, role, created_at, raw
-    FROM bethink_team.messages
-    WHERE session = $1
-      AND seq > $2
-      AND seq < $3
-    ORDER BY seq
-    LIMIT $4";
+    SELECT *
+    FROM (
+        SELECT *, sum(octet_length(raw)) OVER (ORDER BY seq) AS total
+        FROM (
+            SELECT session, seq, message_id, role, created_at, raw
+            FROM bethink_team.messages
+            WHERE session = $1
+              AND seq > $2
+              AND seq < $3
+              AND EXISTS (SELECT FROM bethink_team.sessions WHERE id = $1 AND NOT is_removed)
+            ORDER BY seq
+            LIMIT $4
+        ) AS page
+    ) AS summed
+    WHERE total <= $5
+       OR total = octet_length(raw)
+    ORDER BY seq";
 
 pub(super) const MESSAGES_AT: &str = "
     SELECT messages.session, messages.seq, message_id, role, created_at, raw
@@ -49,6 +63,7 @@ pub(super) const MESSAGES_AT: &str = "
     JOIN bethink_team.messages
       ON messages.session = asked.session
      AND messages.seq = asked.seq
+    WHERE EXISTS (SELECT FROM bethink_team.sessions WHERE id = asked.session AND NOT is_removed)
     ORDER BY asked.place";
 
 const SCOPE: &str = "
@@ -59,7 +74,21 @@ const SCOPE: &str = "
     WHERE NOT is_removed
       AND ($1 IS NULL OR name = $1)
       AND ($2 IS NULL OR person = $2)
-    ORDER BY created_at, id";
+    ORDER BY updated_at DESC, id";
+
+/// The size of each list, without reading it.
+const SIZES: &str = "
+    SELECT coalesce(found.size, 0)::BIGINT
+    FROM unnest($2, $3) WITH ORDINALITY AS asked (start, is_family, place)
+    CROSS JOIN LATERAL (
+        SELECT sum(octet_length(places)) AS size
+        FROM bethink_team.postings
+        WHERE project = ANY ($1)
+          AND term >= asked.start
+          AND term <= asked.start || CASE WHEN is_family THEN chr(1114111) ELSE '' END
+        OFFSET 0
+    ) AS found
+    ORDER BY asked.place";
 
 /// With `OFFSET 0`, PostgreSQL uses the index once for each term; without it, it may read all rows of the projects.
 const PLACES: &str = "
@@ -129,8 +158,9 @@ pub(super) async fn messages(
         .bind(id)
         .bind(range.after.unwrap_or_default())
         .bind(range.before.unwrap_or(Seq(u64::MAX)))
-        .bind(range.limit);
-    let messages = store.read_team(list, message).await?;
+        .bind(range.limit)
+        .bind(range.bytes);
+    let messages: Vec<_> = store.read_team(list, message).await?.into_iter().flatten().collect();
     if messages.is_empty() {
         let found = store.read_team(sql(AT).bind_list([id]), session).await?;
         found.first().ok_or_else(|| not_found("shared session", id))?;
@@ -138,15 +168,17 @@ pub(super) async fn messages(
     Ok(messages)
 }
 
-pub(super) fn message(row: &Row) -> StoreResult<StoredMessage> {
-    Ok(StoredMessage {
+/// Reads a message; `None` if it is not one, because somebody may have written it with another program.
+pub(super) fn message(row: &Row) -> StoreResult<Option<StoredMessage>> {
+    let Ok(id) = row.get("message_id") else { return Ok(None) };
+    Ok(Some(StoredMessage {
         seq: row.get("seq")?,
-        id: row.get("message_id")?,
+        id,
         role: row.get("role")?,
         raw: row.get("raw")?,
         recorded: false,
         created_at: row.get("created_at")?,
-    })
+    }))
 }
 
 pub(super) async fn lookup(
@@ -155,40 +187,45 @@ pub(super) async fn lookup(
     lookup: IndexLookup,
 ) -> StoreResult<TermPlaces> {
     let read = |row: &Row| {
-        let last = row.get("last_seq")?;
+        let last: Seq = row.get("last_seq")?;
         let (messages, terms) = (row.get("messages")?, row.get("terms")?);
         let session = row.get("id")?;
         let indexed = IndexedSession { session, indexed: last, last, messages, terms };
         Ok((row.get::<i64>("project")?, indexed))
     };
     let listed = store.read_team(sql(SCOPE).bind(scope.project).bind(scope.person), read).await?;
-    let mut projects: Vec<i64> = listed.iter().map(|(project, _)| *project).collect();
+    let mut left = MOST_MESSAGES;
+    let newest = listed.into_iter().map_while(|(project, session)| {
+        left = left.checked_sub(session.last.0)?;
+        Some((project, session))
+    });
+    let (mut projects, sessions): (Vec<i64>, Vec<IndexedSession>) = newest.unzip();
     projects.sort_unstable();
     projects.dedup();
-    let sessions: Vec<IndexedSession> = listed.into_iter().map(|(_, session)| session).collect();
     let mut found = FoundPlaces::new(&sessions, lookup);
-    if !sessions.is_empty() {
-        let places = sql(PLACES).bind_list(projects.clone()).bind_list(found.lookup.terms.clone());
-        let read = |row: &Row| {
-            let session: SessionId = row.get("session")?;
-            Ok((row.get::<usize>("place")?, session, row.get::<Vec<u8>>("places")?))
-        };
-        for (term, session, places) in store.read_team(places, read).await? {
-            found.add(term, session, &places);
-        }
-        let starts = found.lookup.families.iter().map(|family| family.start.clone());
-        let families = sql(FAMILIES).bind_list(projects).bind_list(starts);
-        let read = |row: &Row| {
-            let term: String = row.get("term")?;
-            let places: Vec<u8> = row.get("places")?;
-            Ok((row.get::<usize>("place")?, term, row.get::<SessionId>("session")?, places))
-        };
-        for (family, term, session, places) in store.read_team(families, read).await? {
-            found.add_family(family, &term, session, &places);
-        }
+    if sessions.is_empty() {
+        return Ok(found.places(sessions));
     }
-    let (lists, families) = found.lists();
-    Ok(TermPlaces { sessions, lists, families })
+    found.choose(store, &projects).await?;
+    let terms = found.chosen_terms();
+    let places = sql(PLACES).bind_list(projects.clone()).bind_list(terms);
+    let read = |row: &Row| {
+        let session: SessionId = row.get("session")?;
+        Ok((row.get::<usize>("place")?, session, row.get::<Vec<u8>>("places")?))
+    };
+    for (term, session, places) in store.read_team(places, read).await? {
+        found.add(term, session, &places);
+    }
+    let families = sql(FAMILIES).bind_list(projects).bind_list(found.chosen_families());
+    let read = |row: &Row| {
+        let term: String = row.get("term")?;
+        let places: Vec<u8> = row.get("places")?;
+        Ok((row.get::<usize>("place")?, term, row.get::<SessionId>("session")?, places))
+    };
+    for (family, term, session, places) in store.read_team(families, read).await? {
+        found.add_family(family, &term, session, &places);
+    }
+    Ok(found.places(sessions))
 }
 
 /// The places of each term and of each family.
@@ -196,21 +233,60 @@ struct FoundPlaces {
     lookup: IndexLookup,
     /// Indexes of the sessions.
     sessions: HashMap<SessionId, u32>,
-    /// Those of the terms, followed by those of the families.
-    lists: Vec<Vec<Posting>>,
+    /// Those of the terms, followed by those of the families; `None` for a list that is too long.
+    lists: Vec<Option<Vec<Posting>>>,
 }
 
 impl FoundPlaces {
     fn new(sessions: &[IndexedSession], lookup: IndexLookup) -> Self {
-        let lists = vec![Vec::new(); lookup.terms.len() + lookup.families.len()];
+        let lists = vec![Some(Vec::new()); lookup.terms.len() + lookup.families.len()];
         let numbered = sessions.iter().zip(0..);
         let sessions = numbered.map(|(session, at)| (session.session, at)).collect();
         Self { lookup, sessions, lists }
     }
 
+    /// Keeps the rarest lists, as many as may be read.
+    async fn choose(&mut self, store: &PostgresStore, projects: &[i64]) -> StoreResult<()> {
+        let terms = self.lookup.terms.iter().map(|term| (term.clone(), false));
+        let families = self.lookup.families.iter().map(|family| (family.start.clone(), true));
+        let (starts, are_families): (Vec<_>, Vec<_>) = terms.chain(families).unzip();
+        let sizes = sql(SIZES).bind_list(projects.iter().copied());
+        let sizes = sizes.bind_list(starts).bind_list(are_families);
+        let sizes = store.read_team(sizes, |row| row.get::<usize>(0)).await?;
+        let mut rarest: Vec<(usize, usize)> = sizes.into_iter().zip(0..).collect();
+        rarest.sort_unstable();
+        let mut left = self.lookup.most.saturating_mul(PLACE);
+        for (size, at) in rarest {
+            match left.checked_sub(size) {
+                Some(rest) => left = rest,
+                None => {
+                    left = 0;
+                    self.lists[at] = None;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the terms to read; an empty text, which is no term, for the others.
+    fn chosen_terms(&self) -> Vec<String> {
+        let chosen = self.lookup.terms.iter().zip(&self.lists);
+        chosen.map(|(term, list)| list.as_ref().map(|_| term.clone()).unwrap_or_default()).collect()
+    }
+
+    /// Returns the beginnings of the families to read; for the others, one that no term has.
+    fn chosen_families(&self) -> Vec<String> {
+        let chosen = self.lookup.families.iter().zip(&self.lists[self.lookup.terms.len()..]);
+        let start = |(family, list): (&Family, &Option<Vec<Posting>>)| match list {
+            Some(_) => family.start.clone(),
+            None => char::MAX.to_string(),
+        };
+        chosen.map(start).collect()
+    }
+
     fn add(&mut self, list: usize, session: SessionId, places: &[u8]) {
-        let found = self.lists.get_mut(list).zip(self.sessions.get(&session));
-        if let Some((list, session)) = found {
+        let found = self.lists.get_mut(list).and_then(Option::as_mut);
+        if let Some((list, session)) = found.zip(self.sessions.get(&session)) {
             list.extend(read_places(*session, places));
         }
     }
@@ -222,26 +298,13 @@ impl FoundPlaces {
         }
     }
 
-    /// Returns the lists of the terms, and those of the families. The rarest come first; a list that does not fit any more is
-    /// `None`.
-    fn lists(self) -> (PlaceLists, PlaceLists) {
-        let sizes: Vec<usize> = self.lists.iter().map(Vec::len).collect();
-        let mut rarest: Vec<usize> = (0..sizes.len()).collect();
-        rarest.sort_by_key(|at| (sizes[*at], *at));
-        let mut left = self.lookup.most;
-        let mut is_kept = vec![false; sizes.len()];
-        for at in rarest {
-            let Some(rest) = left.checked_sub(sizes[at]) else { break };
-            (left, is_kept[at]) = (rest, true);
-        }
-        let kept = self.lists.into_iter().zip(is_kept);
-        let mut lists: PlaceLists = kept.map(|(list, kept)| kept.then(|| sorted(list))).collect();
+    fn places(self, sessions: Vec<IndexedSession>) -> TermPlaces {
+        let sorted = self.lists.into_iter().map(|list| list.map(sorted));
+        let mut lists: Vec<Option<Vec<Posting>>> = sorted.collect();
         let families = lists.split_off(self.lookup.terms.len());
-        (lists, families)
+        TermPlaces { sessions, lists, families }
     }
 }
-
-type PlaceLists = Vec<Option<Vec<Posting>>>;
 
 /// Sorts a list by session and seq. The terms of a family may occur in the same message.
 fn sorted(mut list: Vec<Posting>) -> Vec<Posting> {
