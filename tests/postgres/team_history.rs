@@ -312,14 +312,19 @@ fn what_is_not_recorded_or_held_is_not_shared() {
     let share = json!({ "project_dir": dir, "all": true });
     let shared = excluded.client().post("/v1/team/history", &share).ok();
     assert_eq!(shared["shared"][0]["waiting"], 1, "{shared}");
-    let done = || {
-        let jobs = excluded.client().get("/v1/jobs").ok();
-        let mut jobs = jobs["jobs"].as_array().unwrap().clone();
-        jobs.retain(|job| job["kind"] == "share_history");
-        (!jobs.is_empty() && jobs.iter().all(|job| job["state"] == "done")).then_some(())
-    };
-    until(PATIENCE, done).expect("the job ends");
-    assert!(hits(&excluded, "q=sluice").is_empty());
+    assert!(
+        shared["shared"][0]["problem"].as_str().unwrap().contains("capture.exclude"),
+        "{shared}"
+    );
+    let other = json!({ "project_dir": "/elsewhere", "project": "elsewhere" });
+    excluded.client().post("/v1/team/history", &other).ok();
+    let elsewhere =
+        excluded.client().post("/v1/sessions", &json!({ "project_dir": "/elsewhere" })).ok();
+    excluded.append(elsewhere["id"].as_str().unwrap(), &[say::user("a sluice elsewhere")]);
+    let copied = || (!hits(&excluded, "q=sluice").is_empty()).then_some(());
+    until(PATIENCE, copied).expect("the other project is shared");
+    let found = hits(&excluded, "q=sluice");
+    assert!(found.iter().all(|hit| hit["project"] == "elsewhere"), "{found:?}");
 }
 
 #[test]
