@@ -14,15 +14,39 @@ CREATE TABLE session_sharing (
     is_shared BOOLEAN NOT NULL
 );
 
+-- Returns the session whose choice or beginning decides whether a session is shared. A fork has its parent's messages, and a
+-- child works for its parent, so it is what their nearest ancestor with a choice is, or else their first one.
+CREATE FUNCTION sharing_session(wanted UUID) RETURNS UUID LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE line AS (
+        SELECT id, parent, 0 AS depth
+        FROM sessions
+        WHERE id = wanted
+        UNION ALL
+        SELECT ancestor.id, ancestor.parent, depth + 1
+        FROM line
+        JOIN sessions AS ancestor
+          ON ancestor.id = line.parent
+        WHERE depth < 1000
+          AND NOT EXISTS (SELECT FROM session_sharing WHERE session = line.id)
+    )
+    SELECT id
+    FROM line
+    ORDER BY depth DESC
+    LIMIT 1
+$$;
+
+-- What was forked from a session that is gone is shared only if the person chose so.
 CREATE VIEW shared_sessions AS
 SELECT sessions.id AS session,
        sessions.project_dir,
        project,
-       title,
-       created_at,
-       last_seq
+       sessions.title,
+       sessions.created_at,
+       sessions.last_seq
 FROM sessions
 JOIN shared_projects USING (project_dir)
+JOIN sessions AS deciding
+  ON deciding.id = CASE WHEN sessions.parent IS NULL THEN sessions.id ELSE sharing_session(sessions.id) END
 LEFT JOIN session_sharing
-  ON session_sharing.session = sessions.id
-WHERE coalesce(is_shared, created_at >= since);
+  ON session_sharing.session = deciding.id
+WHERE coalesce(is_shared, deciding.parent IS NULL AND deciding.created_at >= since);

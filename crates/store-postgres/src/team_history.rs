@@ -73,6 +73,17 @@ const SHARE_SESSION: &str = "
     ON CONFLICT (session) DO UPDATE
     SET is_shared = excluded.is_shared";
 
+const UNSHARED: &str = "
+    SELECT copies.id
+    FROM bethink_team.sessions AS copies
+    JOIN sessions
+      ON sessions.id = copies.id
+    LEFT JOIN shared_sessions
+      ON shared_sessions.session = copies.id
+    WHERE copies.person = session_user
+      AND shared_sessions.session IS NULL
+      AND NOT is_removed";
+
 const SHARED_SESSIONS: &str = "
     SELECT session, project
     FROM shared_sessions
@@ -163,6 +174,14 @@ impl PostgresStore {
         Ok(removed)
     }
 
+    /// Returns the sessions with copies that are not shared any more.
+    async fn unshared(&self) -> StoreResult<Vec<SessionId>> {
+        match self.team_tables().await? {
+            TeamTables::Usable { .. } => self.read_team(sql(UNSHARED), |row| row.get("id")).await,
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Changes what this person shares, and tells other daemons.
     fn change_sharing(&self, statement: Statement) -> StoreFuture<'_, ()> {
         let presence = self.presence.clone();
@@ -250,7 +269,12 @@ impl TeamHistoryStore for PostgresStore {
             decided.await?;
             match is_shared {
                 true => Ok(()),
-                false => self.withdraw(vec![session]).await.map(drop),
+                false => {
+                    // Forks and children follow.
+                    let mut unshared = self.unshared().await?;
+                    unshared.push(session);
+                    self.withdraw(unshared).await.map(drop)
+                }
             }
         })
     }

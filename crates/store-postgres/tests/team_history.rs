@@ -390,6 +390,45 @@ async fn what_is_copied_follows_what_is_shared() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn forks_and_children_are_shared_as_their_parents_are() {
+    let team = Team::with_tables().await;
+    let ann = team.open("ann").await;
+    let (early, late) =
+        (session(&ann, 1, UnixMicros(NOW.0 - 1)).await, session(&ann, 1, NOW).await);
+    share(&ann, NOW).await.unwrap();
+    let child = async |parent: SessionId| {
+        let id = SessionId(Uuid::new_v4());
+        let later = UnixMicros(NOW.0 + 1);
+        let new = NewSession::new(id, DIR.to_owned(), "{}".to_owned(), later);
+        ann.create_session(NewSession { parent: Some(parent), ..new }, None).await.unwrap();
+        say(&ann, id, 1).await;
+        id
+    };
+    let is_shared = async |id| ann.copied(id).await.unwrap().is_some();
+    let of_early = child(early).await;
+    let again = child(of_early).await;
+    assert!(!is_shared(of_early).await && !is_shared(again).await, "they have what was not shared");
+    let (of_late, other) = (child(late).await, child(late).await);
+    assert!(is_shared(of_late).await && is_shared(other).await);
+    ann.share_session(other, true).await.unwrap();
+    for id in [late, of_late, other] {
+        assert!(copy(&ann, id).await.unwrap());
+    }
+    // A choice for the parent applies to those without an own one, and their copies are removed.
+    ann.share_session(late, false).await.unwrap();
+    assert_eq!(listed(&ann).await, [other]);
+    ann.share_session(early, true).await.unwrap();
+    assert!(is_shared(again).await);
+    ann.share_session(of_early, false).await.unwrap();
+    assert!(!is_shared(again).await && is_shared(early).await);
+    // Without the parent, nothing says what it was.
+    let orphan = child(early).await;
+    assert!(is_shared(orphan).await);
+    ann.delete_session(early).await.unwrap();
+    assert!(!is_shared(orphan).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rows_of_other_programs_harm_nobody() {
     let team = Team::with_tables().await;
     let (ann, ben) = (team.open("ann").await, team.open("ben").await);

@@ -2,6 +2,8 @@
 //!
 //! The database knows how far each session is copied, so an interrupted copy goes on where it ended, on any machine.
 
+use std::collections::HashSet;
+
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, blocking,
     job_payload, locked, parse_stored,
@@ -10,12 +12,12 @@ use bethink_store::{
     CopiedBatch, CopiedExtent, CopiedMessage, IndexBatch, JobRecord, Progress, SeqRange,
     SharedProject, StoredMessage, TeamTables,
 };
-use bethink_transcript::{Message, SessionId};
+use bethink_transcript::{Message, SessionId, ToolUseId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::TeamHistoryService;
-use crate::form::{SecretHandling, redacted_title, shared_form};
+use crate::form::{SecretHandling, add_hidden_calls, redacted_title, shared_form};
 
 const COPY: &str = "share_history";
 
@@ -194,10 +196,11 @@ fn batch(
     secrets: SecretHandling,
 ) -> CopiedBatch {
     let CopiedExtent { project, title, created_at, copied, .. } = extent;
-    let mut before = before.and_then(|stored| copy_of(&stored, secrets).1);
+    let mut hidden = HashSet::new();
+    let mut before = before.and_then(|stored| copy_of(&stored, secrets, &mut hidden).1);
     let (mut messages, mut entries) = (Vec::new(), Vec::new());
     for stored in stored {
-        let (message, read) = copy_of(&stored, secrets);
+        let (message, read) = copy_of(&stored, secrets, &mut hidden);
         let terms = read.as_ref().map(|read| bethink_search::terms_of(read, before.as_ref()));
         entries.push((stored.seq, terms.unwrap_or_default()));
         messages.push(message);
@@ -210,10 +213,18 @@ fn batch(
 }
 
 /// Returns the copy of a message, and its content; an unreadable message has none.
-fn copy_of(stored: &StoredMessage, secrets: SecretHandling) -> (CopiedMessage, Option<Message>) {
+/// `hidden` are the calls so far whose results are not copied.
+fn copy_of(
+    stored: &StoredMessage,
+    secrets: SecretHandling,
+    hidden: &mut HashSet<ToolUseId>,
+) -> (CopiedMessage, Option<Message>) {
     let StoredMessage { seq, id, role, created_at, .. } = stored.clone();
     let (raw, is_redacted) = match parse_stored(stored.clone()) {
-        Ok(message) => shared_form(&message, secrets),
+        Ok(message) => {
+            add_hidden_calls(&message, hidden);
+            shared_form(&message, secrets, hidden)
+        }
         Err(_) => (json!({ "role": role, "content": "[unreadable]" }).to_string(), false),
     };
     let copy = CopiedMessage { seq, id, role, created_at, raw: raw.into(), is_redacted };

@@ -1,9 +1,15 @@
 //! What a colleague sees of a message: its text and its tool calls with their results. Thinking, images and other blocks are left
 //! out, and so are secrets.
 
+use std::collections::HashSet;
+
 use bethink_secrets::{ScannedText, redact, scan};
-use bethink_transcript::{Block, BlockKind, Message};
+use bethink_transcript::{Block, BlockKind, Message, ToolUseId};
 use serde_json::{Map, Value, json};
+
+/// The end of the name of the MCP tool that searches the team's history; clients put the server's name before it.
+const SEARCH_TOOL: &str = "search_team";
+const NOT_OURS: &str = "[not shared: results of search_team]";
 
 /// What happens to secrets in shared history (`team.history_secrets`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +33,14 @@ impl SecretHandling {
 }
 
 /// Returns a message as JSON, and whether secrets were removed from it.
-pub(crate) fn shared_form(message: &Message, secrets: SecretHandling) -> (String, bool) {
+///
+/// The results of the calls in `hidden` are left out.
+pub(crate) fn shared_form(
+    message: &Message,
+    secrets: SecretHandling,
+    hidden: &HashSet<ToolUseId>,
+) -> (String, bool) {
+    let readable = |block| readable(block, hidden);
     let mut content: Vec<Value> = message.blocks.iter().filter_map(readable).collect();
     if content.is_empty() {
         content.push(text_block("[not shared: no text]"));
@@ -57,7 +70,13 @@ fn text_block(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-fn readable(block: &Block) -> Option<Value> {
+/// Adds the calls of a message whose results are what others share, perhaps in projects whose members are not the same.
+pub(crate) fn add_hidden_calls(message: &Message, to: &mut HashSet<ToolUseId>) {
+    let hidden = message.tool_uses().filter(|(_, name, _)| name.ends_with(SEARCH_TOOL));
+    to.extend(hidden.map(|(id, ..)| id.clone()));
+}
+
+fn readable(block: &Block, hidden: &HashSet<ToolUseId>) -> Option<Value> {
     match &block.kind {
         BlockKind::Text => Some(text_block(&block.text())),
         BlockKind::ToolUse { id, name } => {
@@ -69,7 +88,7 @@ fn readable(block: &Block) -> Option<Value> {
         BlockKind::ToolResult { tool_use_id, is_error } => Some(json!({
             "type": "tool_result",
             "tool_use_id": tool_use_id.as_str(),
-            "content": block.text(),
+            "content": if hidden.contains(tool_use_id) { NOT_OURS.into() } else { block.text() },
             "is_error": is_error,
         })),
         BlockKind::Image => Some(text_block("[not shared: an image]")),
@@ -179,7 +198,8 @@ mod tests {
         let meta = MessageMeta { seq: Seq(1), id, created_at: UnixMicros(0) };
         let raw = json!({ "role": "assistant", "content": content }).to_string();
         let message = Message::parse(meta, raw.into(), MessageSource::Client).unwrap();
-        let (shared, is_redacted) = shared_form(&message, secrets);
+        let (shared, is_redacted) =
+            shared_form(&message, secrets, &HashSet::from([ToolUseId::new("hidden").unwrap()]));
         (serde_json::from_str::<Value>(&shared).unwrap()["content"].clone(), is_redacted)
     }
 
@@ -190,12 +210,14 @@ mod tests {
             { "type": "thinking", "thinking": "hmm", "signature": "xyz" },
             { "type": "text", "text": "look", "cache_control": { "type": "ephemeral" } },
             call,
+            { "type": "tool_result", "tool_use_id": "hidden", "content": "what ben shares" },
             { "type": "tool_result", "tool_use_id": "t0", "content": [{ "type": "text", "text": "a" }, { "type": "image", "source": {} }] },
         ]);
         let (shared, is_redacted) = shared(&content, SecretHandling::Redact);
         let expect = json!([
             { "type": "text", "text": "look" },
             call,
+            { "type": "tool_result", "tool_use_id": "hidden", "content": NOT_OURS, "is_error": false },
             { "type": "tool_result", "tool_use_id": "t0", "content": "a", "is_error": false },
         ]);
         assert_eq!((shared, is_redacted), (expect, false));

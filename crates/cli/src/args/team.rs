@@ -57,7 +57,7 @@ pub(crate) enum TeamCommand {
         files: Vec<String>,
     },
     /// Share the history of this project with the team
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: bethink team history on")]
     History(TeamHistoryCommand),
     /// List the memories that are proposed for the team
     #[command(after_help = "Example: bethink team proposals --all")]

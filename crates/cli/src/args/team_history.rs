@@ -60,13 +60,14 @@ pub(crate) enum TeamHistoryCommand {
         /// The person's login in the database
         #[arg(value_name = "LOGIN")]
         person: String,
-        /// A reader reads and searches, a member also shares sessions, and an admin also chooses the members
-        #[arg(long, value_enum, default_value_t = MemberRole::Member)]
-        role: MemberRole,
+        /// A reader reads and searches, a member also shares sessions, and an admin also chooses the members [default: the person's role, or else member]
+        #[arg(long, value_enum)]
+        role: Option<MemberRole>,
         #[command(flatten)]
         project: OfTeamProject,
     },
-    /// Take the team's project away from a person; what they have shared stays; needs the role admin
+    /// Remove a person from the team's project; what they have shared stays; needs the role admin
+    #[command(after_help = "Example: bethink team history remove ben")]
     #[command(after_help = "Example: bethink team history remove ben")]
     Remove {
         /// The person's login in the database

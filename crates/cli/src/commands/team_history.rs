@@ -1,7 +1,7 @@
 //! `bethink team history`: history that people share with their team.
 
 use bethink_api as api;
-use bethink_client::Client;
+use bethink_client::{Client, SessionQuery};
 use bethink_render::message::{self, MessageExtent};
 use bethink_render::{short_id, short_ids};
 use bethink_terminal::words::{ago, count, plural};
@@ -46,12 +46,18 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
             Ok(screen.line(format!("removed {} of {}", short_id(session.id), session.person))?)
         }
         Command::Add { person, role, project } => {
-            let role = match role {
-                MemberRole::Reader => api::TeamRole::Reader,
-                MemberRole::Member => api::TeamRole::Member,
-                MemberRole::Admin => api::TeamRole::Admin,
+            let history = client.team_history().await?;
+            let project = match project.team_project {
+                Some(project) => project,
+                None => project_here(app, &history)?,
             };
-            set_member(app, &client, project.team_project, person, Some(role)).await
+            let role = match role {
+                Some(MemberRole::Reader) => api::TeamRole::Reader,
+                Some(MemberRole::Member) => api::TeamRole::Member,
+                Some(MemberRole::Admin) => api::TeamRole::Admin,
+                None => role_of(&history, &project, &person).unwrap_or(api::TeamRole::Member),
+            };
+            set_member(app, &client, Some(project), person, Some(role)).await
         }
         Command::Remove { person, project } => {
             set_member(app, &client, project.team_project, person, None).await
@@ -115,10 +121,7 @@ async fn on(app: &mut CliApp, client: &Client, project: Option<String>, all: boo
     if app.session.is_some() {
         return share_session(app, client, true).await;
     }
-    let project_dir = match app.sessions_dir(client).await? {
-        Some(dir) => dir,
-        None => app.project_dir(),
-    };
+    let project_dir = directory_to_share(app, client).await?;
     let request = api::ShareHistory { project_dir, project, all };
     let history = client.share_history(&request).await?;
     let Some(screen) = app.screen.unless_json(&history)? else { return Ok(()) };
@@ -134,6 +137,21 @@ async fn on(app: &mut CliApp, client: &Client, project: Option<String>, all: boo
         screen.note(format!("can be read by {names}"))?;
     }
     Ok(())
+}
+
+/// Returns the nearest directory with sessions, up to the root of the repository; else that root. Without a repository, or if the
+/// directory was named, only that one: a parent may have sessions about anything.
+async fn directory_to_share(app: &CliApp, client: &Client) -> Result<String, CliFailure> {
+    let root = app.project.ancestors().find(|dir| dir.join(".git").exists());
+    let root = root.filter(|_| !app.project_given).unwrap_or(&app.project);
+    for dir in app.project.ancestors().take_while(|dir| dir.starts_with(root)) {
+        let project_dir = Some(dir.display().to_string());
+        let query = SessionQuery { project_dir, limit: Some(1), ..SessionQuery::default() };
+        if !client.sessions(&query).await?.sessions.is_empty() {
+            return Ok(query.project_dir.unwrap_or_default());
+        }
+    }
+    Ok(root.display().to_string())
 }
 
 fn member_names(members: &[api::TeamMember], own: Option<&str>) -> String {
@@ -301,6 +319,11 @@ async fn set_member(
         None => format!("{person} cannot read {project} any more"),
     };
     Ok(screen.line(told)?)
+}
+
+fn role_of(history: &api::TeamHistory, project: &str, person: &str) -> Option<api::TeamRole> {
+    let project = history.projects.iter().find(|one| one.name == project)?;
+    project.members.iter().find(|member| member.person == person).map(|member| member.role)
 }
 
 fn article(role: api::TeamRole) -> &'static str {
