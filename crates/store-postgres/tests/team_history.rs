@@ -39,7 +39,7 @@ impl Team {
         let server = server::server().await;
         PEOPLE
             .get_or_init(|| {
-                server.admin("CREATE ROLE ann LOGIN; CREATE ROLE ben LOGIN; CREATE ROLE cid LOGIN")
+                server.admin("CREATE ROLE ann LOGIN; CREATE ROLE ben LOGIN; CREATE ROLE cid LOGIN; CREATE ROLE bethink_team NOLOGIN")
             })
             .await;
         let database = server.bare_database().await;
