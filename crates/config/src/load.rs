@@ -232,7 +232,7 @@ mod tests {
             let mut settings = Settings::at("/home");
             let taken = [
                 "77777", "50", "m=77777", "false", "true", "frugal", "openai", "embedded",
-                "claude", "full", "client", "/a",
+                "claude", "full", "client", "hold", "/a",
             ]
             .iter()
             .filter(|text| {
