@@ -2,20 +2,20 @@
 
 CREATE TABLE shared_projects (
     project_dir TEXT   COLLATE "C" PRIMARY KEY,
-    -- Name of the team's project.
+    -- Name of the team project.
     project     TEXT   NOT NULL,
     -- Sessions that began earlier are not shared.
     since       BIGINT NOT NULL
 );
 
--- The sessions for which the person chose.
+-- Sessions that the person explicitly shares or keeps private.
 CREATE TABLE session_sharing (
     session   UUID    PRIMARY KEY,
     is_shared BOOLEAN NOT NULL
 );
 
--- Returns the session whose choice or beginning decides whether a session is shared. A fork has its parent's messages, and a
--- child works for its parent, so it is what their nearest ancestor with a choice is, or else their first one.
+-- Returns the session that decides whether a session is shared. A fork or a child is shared if its parent is, unless the person chose
+-- otherwise for it: the nearest session with a choice decides, starting with the session itself; without one, the root session does.
 CREATE FUNCTION sharing_session(wanted UUID) RETURNS UUID LANGUAGE sql STABLE AS $$
     WITH RECURSIVE line AS (
         SELECT id, parent, 0 AS depth

@@ -6,8 +6,8 @@
 -- Everybody who may connect to the database may use the schema, but row level security shows a row only to the members of its
 -- project. A person is identified by the login. The owner of the tables cannot log in.
 --
--- Whoever may share can also write rows with other programs than bethink. So each row is limited to what others can read, and
--- no right is granted on a whole table that allows to lock it.
+-- Contributors can also write rows with programs other than bethink. So constraints limit the size and the values of each row, and
+-- nobody gets UPDATE or DELETE on a whole table, which would allow LOCK TABLE to block others.
 
 BEGIN;
 
@@ -51,13 +51,13 @@ CREATE TABLE IF NOT EXISTS projects (
     name   TEXT   COLLATE "C" NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 500)
 );
 
--- The members of a project. A reader only reads, a member also shares sessions, and an admin also chooses the members, and may
--- remove any shared session.
+-- The members of a project. A reader only reads, a contributor also shares sessions, and an admin also chooses the members, and
+-- may remove any shared session.
 CREATE TABLE IF NOT EXISTS members (
     project BIGINT NOT NULL REFERENCES projects ON DELETE CASCADE,
     -- The login.
     person  TEXT   COLLATE "C" NOT NULL,
-    role    TEXT   NOT NULL CHECK (role IN ('reader', 'member', 'admin')),
+    role    TEXT   NOT NULL CHECK (role IN ('reader', 'contributor', 'admin')),
     PRIMARY KEY (project, person)
 );
 
@@ -100,7 +100,7 @@ CREATE TABLE IF NOT EXISTS messages (
 );
 
 -- The index: where a term occurs in a session. Row level security uses an index only for comparisons that reveal nothing about
--- hidden rows. Those of text do, those of arrays and `tsvector` do not.
+-- hidden rows. Comparisons of text qualify; those of arrays and `tsvector` do not.
 CREATE TABLE IF NOT EXISTS postings (
     project  BIGINT NOT NULL,
     term     TEXT   COLLATE "C" NOT NULL CHECK (octet_length(term) BETWEEN 1 AND 220),
@@ -141,17 +141,20 @@ BEGIN
     SELECT number INTO opened
     FROM projects
     WHERE name = wanted
-      AND number = ANY (own_projects('{member,admin}'));
+      AND number = ANY (own_projects('{contributor,admin}'));
     IF opened IS NULL THEN
         RAISE EXCEPTION USING
             ERRCODE = 'BT010',
-            MESSAGE = format('%s may not share sessions in the team''s project %s', session_user, wanted);
+            MESSAGE = format(
+                'could not share sessions in the team project %2$s: %1$s is not a contributor or an admin of it; ask an admin to run `bethink team history add-member %1$s`',
+                session_user, wanted
+            );
     END IF;
     RETURN opened;
 END
 $$;
 
--- Sets the role of a login in a project, or removes it if the role is NULL. Admins cannot change their own role, so that each
+-- Sets the role of a login in a project, or removes the login from the project if the role is NULL. Admins cannot change their own role, so that each
 -- project has an admin.
 CREATE OR REPLACE FUNCTION set_role(name_of_project TEXT, changed TEXT, new_role TEXT) RETURNS VOID
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = bethink_team, pg_catalog, pg_temp AS $$
@@ -167,16 +170,16 @@ BEGIN
     FOR NO KEY UPDATE;
     CASE
         WHEN opened IS NULL OR opened <> ALL (own_projects('{admin}')) THEN
-            wrong := format('only an admin of %s may change its members', name_of_project);
+            wrong := format('there is no team project %s, or you are not an admin of it; ask an admin to do this', name_of_project);
         WHEN changed = session_user THEN
-            wrong := 'admins cannot change their own role, so that each project has an admin; another admin can do it';
+            wrong := 'you cannot change your own role or remove yourself from the project; ask another admin';
         WHEN new_role IS NULL THEN
             DELETE FROM members WHERE project = opened AND person = changed;
             IF NOT FOUND THEN
                 wrong := format('%s is not a member of %s', changed, name_of_project);
             END IF;
         WHEN NOT EXISTS (SELECT FROM pg_roles WHERE rolname = changed AND rolcanlogin) THEN
-            wrong := format('the database has no login %s', changed);
+            wrong := format('the database has no login %s; check the name, or ask the administrator of the database to create it', changed);
         ELSE
             INSERT INTO members (project, person, role)
             VALUES (opened, changed, new_role)
@@ -223,8 +226,8 @@ $$;
 DO $$
 DECLARE
     item     TEXT;
-    readable TEXT := 'ANY ((SELECT bethink_team.own_projects(''{reader,member,admin}''))::BIGINT[])';
-    writable TEXT := 'ANY ((SELECT bethink_team.own_projects(''{member,admin}''))::BIGINT[])';
+    readable TEXT := 'ANY ((SELECT bethink_team.own_projects(''{reader,contributor,admin}''))::BIGINT[])';
+    writable TEXT := 'ANY ((SELECT bethink_team.own_projects(''{contributor,admin}''))::BIGINT[])';
 BEGIN
     FOREACH item IN ARRAY ARRAY['projects', 'members', 'sessions', 'messages', 'postings']
     LOOP

@@ -109,8 +109,8 @@ const NOT_RUN: [(&str, &str); 18] = [
     ("team history ls", NEEDS_DATABASE),
     ("team history show", NEEDS_DATABASE),
     ("team history rm", NEEDS_DATABASE),
-    ("team history add", NEEDS_DATABASE),
-    ("team history remove", NEEDS_DATABASE),
+    ("team history add-member", NEEDS_DATABASE),
+    ("team history remove-member", NEEDS_DATABASE),
     ("team approve", "it needs a proposal, which only an agent can make"),
     ("team reject", "it needs a proposal, which only an agent can make"),
 ];

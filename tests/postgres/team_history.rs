@@ -152,7 +152,7 @@ fn a_colleague_finds_what_was_shared_and_a_stranger_does_not() {
     team.settled(&ann);
     assert!(!tools(&ben).contains(&"search_team".to_owned()));
     assert!(hits(&ben, "q=axle+bearing").is_empty());
-    team.bethink(&ann, &["team", "history", "add", "ben"]).unwrap();
+    team.bethink(&ann, &["team", "history", "add-member", "ben"]).unwrap();
 
     // A colleague searches, in all ways.
     let found = hits(&ben, "q=how+was+the+axle+jam+fixed%3F");
@@ -230,9 +230,9 @@ fn a_colleague_finds_what_was_shared_and_a_stranger_does_not() {
     assert!(!dump.to_lowercase().contains(&TOKEN[..12].to_lowercase()));
 
     // A removed colleague, and what is not shared any more.
-    team.bethink(&ann, &["team", "history", "remove", "ben"]).unwrap();
+    team.bethink(&ann, &["team", "history", "remove-member", "ben"]).unwrap();
     assert!(hits(&ben, "q=axle").is_empty());
-    team.bethink(&ann, &["team", "history", "add", "ben", "--role", "reader"]).unwrap();
+    team.bethink(&ann, &["team", "history", "add-member", "ben", "--role", "reader"]).unwrap();
     assert!(!hits(&ben, "q=axle").is_empty());
     team.bethink(&ann, &["team", "history", "off", "--session", &session]).unwrap();
     assert!(hits(&ben, "q=axle").is_empty());

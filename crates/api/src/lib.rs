@@ -108,7 +108,7 @@ printed_as_in_json! {
     FillLevel, HealthStatus, IndexLimit, Inject, InstructionKind, JobState, MemoryAuthor,
     MemoryKind, MemoryLayout, MemoryOutcome, MemoryRecall, MemoryScope, ModelProvider, ModelReadiness,
     PromptChange, PromptStage, ProposalAuthor, ProposalState, Purpose, RecallCertainty, RecallManner,
-    RecoveryStep, RestoredKind, Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TopicField
+    RecoveryStep, RestoredKind, Role, Severity, SkipKind, StateKind, Strategy, SummaryLevel, TeamMemoryKind, TeamRole, TopicField
 }
 
 /// Parses a variant of an enum from its JSON name.

@@ -52,7 +52,7 @@ pub struct SearchHit {
     /// In a search of the team's history, the login of the person who shared the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
-    /// In a search of the team's history, the name of the team's project.
+    /// In a search of the team's history, the name of the team project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
 }

@@ -74,7 +74,7 @@ pub struct Session {
     pub last_seq: u64,
     pub created_at: String,
     pub updated_at: String,
-    /// Name of the team's project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`.
+    /// Name of the team project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<String>,
     /// Only in the answer to `GET /v1/sessions/{id}`, and only if an agent feeds the session through hooks or the gateway.

@@ -1,26 +1,18 @@
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-/// What a person may do in a project of the team. A reader reads and searches what is shared, a member also shares sessions, and an
-/// admin also chooses the members, and may remove any shared session.
+/// What a person may do in a team project. A reader reads and searches what is shared, a contributor also shares sessions, and an admin
+/// also chooses the members, and may remove any shared session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamRole {
     Reader,
-    Member,
+    Contributor,
     Admin,
 }
 
-impl fmt::Display for TeamRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-/// The history that is shared with the team: what this person shares, and the team's projects.
+/// The history that is shared with the team: what this person shares, and the team projects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamHistory {
     /// This person's login in the database, by which others know them. Absent if history cannot be shared.
@@ -32,7 +24,7 @@ pub struct TeamHistory {
     /// The directories whose sessions this person shares.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<SharedDirectory>,
-    /// The team's projects of which this person is a member.
+    /// The team projects of which this person is a member.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub projects: Vec<TeamProject>,
 }
@@ -41,19 +33,19 @@ pub struct TeamHistory {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SharedDirectory {
     pub project_dir: String,
-    /// Name of the team's project.
+    /// Name of the team project.
     pub project: String,
     /// Sessions that began earlier are not shared, except those that were chosen. Absent if all are shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Number of sessions with messages that will be shared, but are not yet. At most 1,000 are counted.
+    /// Number of sessions with messages that are not copied yet. At most 1,000 are counted.
     pub waiting: u64,
     /// Why the newest messages could not be shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// A project of the team.
+/// A team project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamProject {
     pub name: String,
@@ -62,7 +54,7 @@ pub struct TeamProject {
     pub sessions: u64,
 }
 
-/// A person in a project of the team.
+/// A person in a team project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamMember {
     /// The login in the database.
@@ -74,7 +66,7 @@ pub struct TeamMember {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ShareHistory {
     pub project_dir: String,
-    /// Name of the team's project, which all people who work on it must use; by default, that of the repository from which the
+    /// Name of the team project, which all people who work on it must use; by default, that of the repository from which the
     /// directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
@@ -90,16 +82,16 @@ pub struct HistoryUnshared {
     pub removed: u64,
 }
 
-/// Whether to share one session of a shared directory, whenever it began.
+/// Whether to share one session of a shared directory, even if it began before the directory was shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ShareSession {
     pub shared: bool,
 }
 
-/// The role of a person in a project of the team.
+/// The role of a person in a team project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SetTeamMember {
-    /// Name of the team's project.
+    /// Name of the team project.
     pub project: String,
     /// The login in the database.
     pub person: String,
@@ -112,7 +104,7 @@ pub struct SetTeamMember {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TeamHistoryScope {
-    /// Name of the team's project
+    /// Name of the team project
     pub project: Option<String>,
     /// The login of the person who shared them
     pub person: Option<String>,
@@ -123,7 +115,7 @@ pub struct TeamHistoryScope {
 pub struct TeamSession {
     /// The same ID as that of the original session.
     pub id: Uuid,
-    /// Name of the team's project.
+    /// Name of the team project.
     pub project: String,
     /// The login of the person who shared it.
     pub person: String,

@@ -136,6 +136,15 @@ impl CliApp {
     /// project that was named with `--project`, parents are not searched.
     pub(crate) async fn sessions_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
         let dirs = self.project.ancestors().take(if self.project_given { 1 } else { usize::MAX });
+        self.nearest_with_sessions(client, dirs).await
+    }
+
+    /// Returns the first of these directories that has sessions. The root directory is left out.
+    pub(crate) async fn nearest_with_sessions(
+        &self,
+        client: &Client,
+        dirs: impl Iterator<Item = &Path>,
+    ) -> Result<Option<String>, CliFailure> {
         for dir in dirs.filter(|dir| dir.parent().is_some()) {
             let project_dir = Some(dir.display().to_string());
             let query = SessionQuery { project_dir, limit: Some(1), ..SessionQuery::default() };

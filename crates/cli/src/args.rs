@@ -26,7 +26,7 @@ pub(crate) use session::{
 pub(crate) use start::{ConfigCommand, Demo, TokenCommand};
 pub(crate) use store::StoreCommand;
 pub(crate) use team::TeamCommand;
-pub(crate) use team_history::{MemberRole, TeamHistoryCommand};
+pub(crate) use team_history::TeamHistoryCommand;
 pub(crate) use window::{Compact, Expand};
 
 const AFTER_HELP: &str = "\

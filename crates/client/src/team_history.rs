@@ -54,6 +54,10 @@ impl Client {
         self.json("GET /v1/team/history/sessions", request.query(scope).query(page)).await
     }
 
+    pub async fn team_session(&self, id: Uuid) -> Result<api::TeamSession> {
+        self.get(&format!("{ROUTE}/sessions/{id}"), &()).await
+    }
+
     pub async fn team_messages(
         &self,
         id: Uuid,

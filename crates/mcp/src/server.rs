@@ -64,15 +64,15 @@ impl ServerHandler for Server {
             self.daemon.memories.note_mcp_client(&client.name);
         }
         let mut listed = tools::all();
-        // Nobody else pays for it.
+        // Others would spend tokens on a tool that finds nothing.
         if self.daemon.team_history.is_member().await {
-            listed.extend(tools::of_team());
+            listed.extend(tools::team_tools());
         }
         Ok(ListToolsResult::with_all_items(listed))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let mut known = tools::all().into_iter().chain(tools::of_team());
+        let mut known = tools::all().into_iter().chain(tools::team_tools());
         known.find(|tool| tool.name == name)
     }
 

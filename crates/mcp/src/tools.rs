@@ -34,8 +34,8 @@ pub(crate) fn all() -> Vec<Tool> {
     ]
 }
 
-/// The tools for members of a team's project, after all others.
-pub(crate) fn of_team() -> Vec<Tool> {
+/// The tools for members of a team project, after all others.
+pub(crate) fn team_tools() -> Vec<Tool> {
     vec![search_team::described()]
 }
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn every_tool_tells_its_effect_and_its_shapes() {
-        for tool in all().into_iter().chain(of_team()) {
+        for tool in all().into_iter().chain(team_tools()) {
             let hints = tool.annotations.unwrap();
             let said = [
                 hints.read_only_hint,
@@ -174,7 +174,7 @@ mod tests {
     fn only_readers_say_so() {
         let readers: Vec<_> = all()
             .into_iter()
-            .chain(of_team())
+            .chain(team_tools())
             .filter(|tool| tool.annotations.as_ref().unwrap().read_only_hint == Some(true))
             .map(|tool| tool.name)
             .collect();

@@ -111,7 +111,7 @@ fn conflict_file(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)
 }
 
-/// Returns the step for the index with a line for each version that was kept conflict_file, so that people notice the conflict. `here` is
+/// Returns the step for the index with a line for each version that was kept in another file, so that people notice the conflict. `here` is
 /// the local index, `conflicts` are topics with the files of their other versions, and `says` describes such a version of a topic.
 pub fn with_conflict_lines(
     step: Option<PlanStep>,

@@ -9,7 +9,7 @@ use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
 use bethink_recall::{Evidence, Question, RankedMessage, SessionExtent, Weights, marks};
 use bethink_service::{Result, ServiceError, blocking, parse_rfc3339, parse_stored};
-use bethink_store::{Family, IndexLookup, SearchScope, TeamScope, TermPlaces};
+use bethink_store::{Family, IndexLookup, SearchScope, StoredMessage, TeamScope, TermPlaces};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
 use crate::SearchService;
@@ -187,17 +187,19 @@ impl SearchService {
         &self,
         history: &SearchedHistory,
         places: Vec<(SessionId, Seq)>,
+        filter: &Filter,
     ) -> Result<Vec<(SessionId, Message)>> {
+        let mut stored = match history {
+            SearchedHistory::Own(_) => self.cx.store().messages_at(places).await?,
+            SearchedHistory::Team(_) => self.cx.store().team_messages_at(places).await?,
+        };
+        stored.retain(|(_, stored)| filter.admits(stored));
         let read = |(session, stored)| Ok((session, parse_stored(stored)?));
+        let read = stored.into_iter().map(read);
         match history {
-            SearchedHistory::Own(_) => {
-                self.cx.store().messages_at(places).await?.into_iter().map(read).collect()
-            }
-            // Others may have written what is no message, and then it is not found.
-            SearchedHistory::Team(_) => {
-                let stored = self.cx.store().team_messages_at(places).await?;
-                Ok(stored.into_iter().map(read).filter_map(Result::ok).collect())
-            }
+            SearchedHistory::Own(_) => read.collect(),
+            // Other programs can write rows that are not messages; they are skipped.
+            SearchedHistory::Team(_) => Ok(read.filter_map(Result::ok).collect()),
         }
     }
 
@@ -215,13 +217,11 @@ impl SearchService {
         let scores: HashMap<_, _> =
             ranked.iter().filter_map(|hit| Some((place(hit)?, hit.score))).collect();
         let places = ranked.iter().filter_map(place).collect();
-        let stored = self.messages_at(history, places).await?;
+        let stored = self.messages_at(history, places, filter).await?;
         let mut read = Vec::with_capacity(stored.len());
         for (session, message) in stored {
             let score = scores.get(&(session, message.seq)).copied().unwrap_or_default();
-            if filter.admits(&message) {
-                read.push((session, message, score));
-            }
+            read.push((session, message, score));
         }
         let Some(path) = &filter.path else { return Ok(read) };
         let calls = self.calls_before(history, &read).await?;
@@ -244,7 +244,7 @@ impl SearchService {
             .filter(|(_, message, _)| message.tool_results().next().is_some())
             .map(|(session, message, _)| (*session, Seq(message.seq.0.saturating_sub(1))))
             .collect();
-        let calls = self.messages_at(history, places).await?;
+        let calls = self.messages_at(history, places, &Filter::default()).await?;
         let call = |(session, call): (SessionId, Message)| ((session, call.seq.next()), call);
         Ok(calls.into_iter().map(call).collect())
     }
@@ -259,7 +259,7 @@ impl SearchService {
         let places = results
             .map(|hit| (SessionId(hit.session_id), Seq(hit.seq.saturating_sub(1))))
             .collect();
-        for (session, call) in self.messages_at(history, places).await? {
+        for (session, call) in self.messages_at(history, places, &Filter::default()).await? {
             for hit in hits.iter_mut() {
                 if hit.session_id == session.0 && hit.seq == call.seq.0 + 1 {
                     hit::name_call(hit, &call);
@@ -382,9 +382,9 @@ impl Filter {
         self.path.is_some() || self.after.is_some() || self.before.is_some()
     }
 
-    fn admits(&self, message: &Message) -> bool {
-        self.after.is_none_or(|after| message.created_at >= after)
-            && self.before.is_none_or(|before| message.created_at < before)
+    fn admits(&self, stored: &StoredMessage) -> bool {
+        self.after.is_none_or(|after| stored.created_at >= after)
+            && self.before.is_none_or(|before| stored.created_at < before)
     }
 
     /// Returns groups of marks. A hit must have one mark from each group.

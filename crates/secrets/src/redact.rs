@@ -1,4 +1,4 @@
-//! Removes secrets from text that is shared, and says what was there.
+//! Replaces the secrets in text that is shared by descriptions.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ const PRIVATE_KEY: &str = "a private key";
 const KEY_END: &str = "-----END ";
 const KEY_DASHES: &str = "-----";
 
-/// Returns the text with each secret replaced by what it was, such as `token = [removed: a GitHub token]`; `None` if there is none.
+/// Returns the text with each secret replaced by a description of its kind, such as `token = [removed: a GitHub token]`; `None` if there is none.
 ///
 /// A secret that is disguised is removed with its line. If that is not enough, nothing of the text is left.
 pub fn redact(text: &str) -> Option<String> {
@@ -116,7 +116,7 @@ mod tests {
     const TOKEN: &str = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
 
     #[test]
-    fn a_secret_is_replaced_by_what_it_was() {
+    fn a_secret_is_replaced_by_a_description() {
         assert_eq!(redact("nothing here\nat all"), None);
         let text = format!("export TOKEN={TOKEN} && make\nand again {TOKEN}");
         let expect =

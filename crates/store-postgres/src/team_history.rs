@@ -33,7 +33,7 @@ const SHARED_PROJECTS: &str = "
     FROM shared_projects
     ORDER BY project_dir";
 
-/// Does not share less than before.
+/// Keeps the earlier `since`, so that sharing again never stops sharing a session.
 const SHARE_PROJECT: &str = "
     INSERT INTO shared_projects (project_dir, project, since)
     VALUES ($1, $2, $3)
@@ -46,8 +46,9 @@ const PROJECT_OF: &str = "
     FROM shared_projects
     WHERE project_dir = $1";
 
-/// Shares none of its sessions, until their copies are removed. What the person has chosen not to share stays so.
-const SHARE_NONE: &str = "
+/// Stops sharing all sessions of a directory, so that no copies are made while the existing ones are removed. Choices to keep a
+/// session private stay.
+const STOP_SHARING: &str = "
     WITH undecided AS (
         DELETE FROM session_sharing
         USING sessions
@@ -165,21 +166,13 @@ impl PostgresStore {
 
     /// Stops sharing the sessions of a directory, and removes their copies. If this is interrupted, the directory is still
     /// listed, so that it can be repeated.
-    async fn share_none(&self, project_dir: &str) -> StoreResult<u64> {
+    async fn stop_sharing(&self, project_dir: &str) -> StoreResult<u64> {
         let dir = project_dir.to_owned();
-        self.run(sql(SHARE_NONE).bind(dir.clone()).bind(NEVER)).await?;
+        self.run(sql(STOP_SHARING).bind(dir.clone()).bind(NEVER)).await?;
         let sessions = self.all(sql(SESSIONS_OF).bind(dir.clone()), |row| row.get("id")).await?;
         let removed = self.withdraw(sessions).await?;
         self.change_sharing(sql(FORGET_PROJECT).bind(dir)).await?;
         Ok(removed)
-    }
-
-    /// Returns the sessions with copies that are not shared any more.
-    async fn unshared(&self) -> StoreResult<Vec<SessionId>> {
-        match self.team_tables().await? {
-            TeamTables::Usable { .. } => self.read_team(sql(UNSHARED), |row| row.get("id")).await,
-            _ => Ok(Vec::new()),
-        }
     }
 
     /// Changes what this person shares, and tells other daemons.
@@ -228,11 +221,11 @@ impl TeamHistoryStore for PostgresStore {
             self.must_be_usable().await?;
             let before = sql(PROJECT_OF).bind(project.project_dir.clone());
             let before = self.optional(before, |row| row.get::<String>("project")).await?;
-            // Only now, because the new project may refuse it.
+            // The old copies are removed only after this, because the new project may refuse the person.
             let open = sql(copies::OPEN_PROJECT).bind(project.project.clone());
             self.write_team(|db| Box::pin(async move { open.value::<i64>(db).await })).await?;
             if before.is_some_and(|before| before != project.project) {
-                self.share_none(&project.project_dir).await?;
+                self.stop_sharing(&project.project_dir).await?;
             }
             let share = sql(SHARE_PROJECT).bind(project.project_dir).bind(project.project);
             self.change_sharing(share.bind(project.since)).await
@@ -246,7 +239,7 @@ impl TeamHistoryStore for PostgresStore {
             if shared.is_none() {
                 return Err(not_found("shared project directory", project_dir));
             }
-            self.share_none(&project_dir).await
+            self.stop_sharing(&project_dir).await
         })
     }
 
@@ -269,12 +262,20 @@ impl TeamHistoryStore for PostgresStore {
             decided.await?;
             match is_shared {
                 true => Ok(()),
-                false => {
-                    // Forks and children follow.
-                    let mut unshared = self.unshared().await?;
-                    unshared.push(session);
-                    self.withdraw(unshared).await.map(drop)
+                // Also if the person may not read the copy any more.
+                false => self.withdraw(vec![session]).await.map(drop),
+            }
+        })
+    }
+
+    fn withdraw_unshared(&self) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            match self.team_tables().await? {
+                TeamTables::Usable { .. } => {
+                    let unshared = self.read_team(sql(UNSHARED), |row| row.get("id")).await?;
+                    self.withdraw(unshared).await
                 }
+                _ => Ok(0),
             }
         })
     }
@@ -404,9 +405,9 @@ impl TeamHistoryStore for PostgresStore {
     }
 }
 
-/// Tells other daemons that this person shares something else.
+/// Tells other daemons that this person changed what they share.
 async fn tell(presence: Option<&Presence>, db: &mut PgConnection) -> StoreResult<()> {
-    match presence {
+    match presence.filter(|presence| presence.has_peers()) {
         Some(presence) => presence.tell([Message::Sharing]).run(db).await.map(drop),
         None => Ok(()),
     }

@@ -248,13 +248,13 @@ async fn nobody_changes_rows_of_others() {
     let member = "INSERT INTO bethink_team.members VALUES (1, 'cid', 'reader')";
     let own_role = "UPDATE bethink_team.members SET role = 'admin'";
 
-    // A stranger, a reader, and a member.
-    for role in [None, Some(TeamRole::Reader), Some(TeamRole::Member)] {
+    // A stranger, a reader, and a contributor.
+    for role in [None, Some(TeamRole::Reader), Some(TeamRole::Contributor)] {
         if let Some(role) = role {
             ann.set_team_role(PROJECT.into(), "ben".into(), Some(role)).await.unwrap();
         }
         let mut db = team.sql("ben").await;
-        let may_share = role == Some(TeamRole::Member);
+        let may_share = role == Some(TeamRole::Contributor);
         assert_eq!(attempt(&mut db, own).await, if may_share { Ok(1) } else { denied() });
         assert_eq!(attempt(&mut db, hers).await, denied(), "{role:?}");
         assert_eq!(attempt(&mut db, member).await, denied(), "{role:?}");
@@ -305,9 +305,9 @@ async fn nobody_changes_rows_of_others() {
     let error = async |person: &str, role| {
         ann.set_team_role(PROJECT.into(), person.into(), role).await.unwrap_err().to_string()
     };
-    assert!(error("ann", Some(TeamRole::Reader)).await.contains("cannot change their own role"));
-    assert!(error("ann", None).await.contains("cannot change their own role"));
-    assert_eq!(error("zoe", Some(TeamRole::Reader)).await, "the database has no login zoe");
+    assert!(error("ann", Some(TeamRole::Reader)).await.contains("cannot change your own role"));
+    assert!(error("ann", None).await.contains("cannot change your own role"));
+    assert!(error("zoe", Some(TeamRole::Reader)).await.contains("has no login zoe"));
     assert_eq!(error("cid", None).await, "cid is not a member of github.com/acme/mill");
 }
 
@@ -333,6 +333,11 @@ async fn what_is_copied_follows_what_is_shared() {
         messages.iter().map(|message| message.seq.0).collect::<Vec<_>>()
     };
     assert_eq!(seqs(late).await, [1, 2, 3, 4]);
+    let newest = SeqRange { before: Some(Seq(4)), limit: 2, newest: true, ..SeqRange::all() };
+    let newest = ann.team_messages(late, newest).await.unwrap();
+    assert_eq!(newest.iter().map(|message| message.seq.0).collect::<Vec<_>>(), [2, 3]);
+    let few = SeqRange { bytes: 12, ..SeqRange::all() };
+    assert_eq!(ann.team_messages(late, few).await.unwrap().len(), 1);
     let copied = ann.team_sessions_at(vec![late]).await.unwrap().pop().unwrap();
     assert_eq!((copied.messages, copied.redacted, copied.person.as_str()), (4, 1, "ann"));
     assert!(ann.uncopied(None, 10).await.unwrap().is_empty());
@@ -416,6 +421,7 @@ async fn forks_and_children_are_shared_as_their_parents_are() {
     }
     // A choice for the parent applies to those without an own one, and their copies are removed.
     ann.share_session(late, false).await.unwrap();
+    assert_eq!(ann.withdraw_unshared().await.unwrap(), 1);
     assert_eq!(listed(&ann).await, [other]);
     ann.share_session(early, true).await.unwrap();
     assert!(is_shared(again).await);
@@ -424,8 +430,11 @@ async fn forks_and_children_are_shared_as_their_parents_are() {
     // Without the parent, nothing says what it was.
     let orphan = child(early).await;
     assert!(is_shared(orphan).await);
+    assert!(copy(&ann, orphan).await.unwrap());
     ann.delete_session(early).await.unwrap();
     assert!(!is_shared(orphan).await);
+    assert_eq!(ann.withdraw_unshared().await.unwrap(), 1);
+    assert_eq!(listed(&ann).await, [other]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -435,7 +444,7 @@ async fn rows_of_other_programs_harm_nobody() {
     share(&ann, UnixMicros(0)).await.unwrap();
     let good = session(&ann, 3, NOW).await;
     assert!(copy(&ann, good).await.unwrap());
-    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Member)).await.unwrap();
+    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Contributor)).await.unwrap();
     let mut db = team.sql("ben").await;
     let broken = || Err("23514".to_owned());
     for (last_seq, messages, terms) in [
@@ -530,7 +539,7 @@ async fn what_an_admin_removes_is_not_shared_again() {
     let team = Team::with_tables().await;
     let (ann, ben) = (team.open("ann").await, team.open("ben").await);
     share(&ann, UnixMicros(0)).await.unwrap();
-    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Member)).await.unwrap();
+    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Contributor)).await.unwrap();
     share(&ben, UnixMicros(0)).await.unwrap();
     let his = session(&ben, 2, NOW).await;
     assert!(copy(&ben, his).await.unwrap());
@@ -551,8 +560,8 @@ async fn who_was_removed_shares_nothing_more_and_can_withdraw() {
     let (ann, ben) = (team.open("ann").await, team.open("ben").await);
     share(&ann, UnixMicros(0)).await.unwrap();
     let refused = share(&ben, UnixMicros(0)).await.unwrap_err().to_string();
-    assert_eq!(refused, "ben may not share sessions in the team's project github.com/acme/mill");
-    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Member)).await.unwrap();
+    assert!(refused.contains("ben is not a contributor"), "{refused}");
+    ann.set_team_role(PROJECT.into(), "ben".into(), Some(TeamRole::Contributor)).await.unwrap();
     share(&ben, UnixMicros(0)).await.unwrap();
     let (first, second) = (session(&ben, 2, NOW).await, session(&ben, 1, NOW).await);
     assert!(copy(&ben, first).await.unwrap() && copy(&ben, second).await.unwrap());

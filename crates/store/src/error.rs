@@ -16,8 +16,8 @@ pub enum StoreError {
     Full,
     #[error("the database is read-only: {0}")]
     ReadOnly(String),
-    /// The database does not allow it to its user.
-    #[error("the database does not allow it: {0}")]
+    /// The database user lacks a privilege.
+    #[error("could not access the database: permission denied: {0}")]
     Denied(String),
     /// The disk failed, or a file could not be opened or is locked. The request can be retried later.
     #[error("could not access the database files: {0}")]
@@ -27,7 +27,7 @@ pub enum StoreError {
     #[error("could not use the database server: {0}")]
     Server(String),
     /// Another transaction was in the way, or the statement took too long. The request can be retried later.
-    #[error("could not use the database server: {0}")]
+    #[error("the database could not finish in time: {0}")]
     Contended(String),
     /// Another daemon has the lock of this home in the database; nothing was written.
     #[error("another daemon with the same home is using the database: {0}")]

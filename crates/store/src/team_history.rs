@@ -24,20 +24,26 @@ pub trait TeamHistoryStore {
     fn shared_projects(&self) -> StoreFuture<'_, Vec<SharedProject>> {
         Box::pin(ready(Ok(Vec::new())))
     }
-    /// Shares the sessions of a project directory. Creates the team's project if it does not exist, with this person as its
+    /// Shares the sessions of a project directory. Creates the team project if it does not exist, with this person as its
     /// admin. Copies of its sessions that are in another project are removed.
     fn share_project(&self, _project: SharedProject) -> StoreFuture<'_, ()> {
         refused()
     }
-    /// Stops that, and removes the copies. Returns their number.
+    /// Stops sharing the sessions of a directory, and removes the copies. Returns their number.
     fn unshare_project(&self, _project_dir: String) -> StoreFuture<'_, u64> {
         refused()
     }
-    /// Stores whether to share a session of a shared project, whenever it began. If not, its copy is removed.
+    /// Stores whether to share a session of a shared project, even if it began before the directory was shared. If not, its copy is
+    /// removed.
     fn share_session(&self, _session: SessionId, _is_shared: bool) -> StoreFuture<'_, ()> {
         refused()
     }
-    /// Returns those of the sessions that are shared, each with the name of the team's project.
+    /// Removes the copies of sessions that are not shared any more: forks and children follow what is decided about their parent.
+    /// Returns their number.
+    fn withdraw_unshared(&self) -> StoreFuture<'_, u64> {
+        Box::pin(ready(Ok(0)))
+    }
+    /// Returns those of the sessions that are shared, each with the name of the team project.
     fn shared_sessions(
         &self,
         _sessions: Vec<SessionId>,
@@ -56,7 +62,7 @@ pub trait TeamHistoryStore {
     fn copied(&self, _session: SessionId) -> StoreFuture<'_, Option<CopiedExtent>> {
         Box::pin(ready(Ok(None)))
     }
-    /// Adds messages to a copy. Returns `false` and changes nothing if another message than expected was copied last.
+    /// Adds messages to a copy. Returns `false` and changes nothing if another message than expected was copied last, or if the session is not shared any more.
     fn copy_to_team(&self, _batch: CopiedBatch) -> StoreFuture<'_, bool> {
         refused()
     }
@@ -66,7 +72,7 @@ pub trait TeamHistoryStore {
     fn team_projects(&self) -> StoreFuture<'_, Vec<StoredTeamProject>> {
         Box::pin(ready(Ok(Vec::new())))
     }
-    /// Sets the role of a login in a project; `None` removes it.
+    /// Sets the role of a login in a project; `None` removes the login from the project.
     fn set_team_role(
         &self,
         _project: String,
@@ -109,8 +115,8 @@ pub trait TeamHistoryStore {
     fn team_lookup(&self, _scope: TeamScope, _lookup: IndexLookup) -> StoreFuture<'_, TermPlaces> {
         refused()
     }
-    /// Removes a copy from the team's tables: an own one, as if the person had chosen not to share the session, or for an admin
-    /// of the project any, which is then never shared again.
+    /// Removes a copy from the team's tables. For the person's own session, this is the same as choosing not to share it. An admin
+    /// of the project can remove any session, which is then never shared again.
     fn remove_team_session(&self, _session: SessionId) -> StoreFuture<'_, ()> {
         refused()
     }
@@ -150,7 +156,7 @@ pub enum TeamTables {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedProject {
     pub project_dir: String,
-    /// Name of the team's project.
+    /// Name of the team project.
     pub project: String,
     /// Sessions that began earlier are shared only if the person chose so for each.
     pub since: UnixMicros,
@@ -159,7 +165,7 @@ pub struct SharedProject {
 /// How much of a session is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedExtent {
-    /// Name of the team's project.
+    /// Name of the team project.
     pub project: String,
     pub title: Option<String>,
     pub created_at: UnixMicros,
@@ -177,7 +183,7 @@ pub struct CopiedBatch {
     pub after: Seq,
     /// In ascending order of seq, without gaps, and not empty.
     pub messages: Vec<CopiedMessage>,
-    /// The terms of these messages.
+    /// The terms of these messages, through the last one.
     pub index: IndexBatch,
 }
 
@@ -192,7 +198,7 @@ pub struct CopiedMessage {
     pub is_redacted: bool,
 }
 
-/// A project of the team.
+/// A team project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTeamProject {
     pub name: String,

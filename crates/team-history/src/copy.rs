@@ -27,6 +27,9 @@ const BATCH: usize = 128;
 const BATCH_BYTES: usize = 8 << 20;
 /// Maximum number of sessions that are enqueued at once. The job enqueues the others when it is done.
 const MOST_SESSIONS: usize = 1_000;
+/// Number of messages before a batch in which calls are looked for whose results must not be copied. Results of calls that were made
+/// together may come in several messages.
+const RECENT: usize = 16;
 /// How often a batch is tried again because another daemon has copied messages of the same session.
 const TRIES: usize = 3;
 
@@ -65,7 +68,7 @@ impl TeamHistoryService {
             locked(&self.state.queue).remove(&session);
             return Ok(());
         }
-        self.enqueue(&[session]).await
+        self.enqueue(&[session], false).await
     }
 
     /// Enqueues the sessions of these directories that are not copied yet.
@@ -78,9 +81,10 @@ impl TeamHistoryService {
             |shared: &SharedProject| self.cx.recording().excluded(&shared.project_dir).is_none();
         for SharedProject { project_dir, .. } in shared.into_iter().filter(recorded) {
             let mut sessions = store.uncopied(Some(project_dir), MOST_SESSIONS).await?;
+            let is_full = sessions.len() == MOST_SESSIONS;
             sessions.retain(|session| locked(&self.state.queue).insert(*session));
             if !sessions.is_empty()
-                && let Err(refusal) = self.enqueue(&sessions).await
+                && let Err(refusal) = self.enqueue(&sessions, is_full).await
             {
                 locked(&self.state.queue).retain(|session| !sessions.contains(session));
                 return Err(refusal);
@@ -89,8 +93,8 @@ impl TeamHistoryService {
         Ok(())
     }
 
-    async fn enqueue(&self, sessions: &[SessionId]) -> Result<()> {
-        let payload = json!({ "sessions": sessions, "is_full": sessions.len() == MOST_SESSIONS });
+    async fn enqueue(&self, sessions: &[SessionId], is_full: bool) -> Result<()> {
+        let payload = json!({ "sessions": sessions, "is_full": is_full });
         // If a session moves to another daemon, its job does.
         let session = Some(sessions).filter(|sessions| sessions.len() == 1).map(|one| one[0]);
         self.cx.jobs().enqueue_background(COPY, session, &payload).await?;
@@ -135,7 +139,7 @@ impl TeamHistoryService {
         let extent = match store.copied(session).await {
             Ok(Some(extent)) if extent.copied < extent.last => extent,
             Ok(_) => return Ok(CopyOutcome::Nothing),
-            Err(error) => return refused(error.into()),
+            Err(error) => return ignore_deleted(error.into()),
         };
         let project = extent.project.clone();
         let copied = self.copy_after(session, extent).await;
@@ -143,10 +147,10 @@ impl TeamHistoryService {
         match copied {
             Err(refusal) if refusal.kind == ErrorKind::Conflict => {
                 tracing::warn!(project, reason = %refusal.detail, "could not share history with the team");
-                problems.insert(session, (project, refusal.detail));
+                problems.insert(session, refusal.detail);
                 Ok(CopyOutcome::Nothing)
             }
-            Err(refusal) => refused(refusal),
+            Err(refusal) => ignore_deleted(refusal),
             Ok(copied) => {
                 problems.remove(&session);
                 Ok(copied)
@@ -168,10 +172,16 @@ impl TeamHistoryService {
             return Ok(CopyOutcome::Nothing);
         }
         let count = stored.len() as u64;
-        let before = store.messages_at(vec![(session, after)]).await?.pop();
-        let before = before.map(|(_, stored)| stored);
+        let recent = SeqRange {
+            before: Some(after.next()),
+            limit: RECENT,
+            bytes: BATCH_BYTES,
+            newest: true,
+            ..SeqRange::all()
+        };
+        let recent = store.messages(session, recent).await?;
         let secrets = SecretHandling::of(&self.cx.settings().team.history_secrets);
-        let work = move || Ok(batch(session, extent, before, stored, secrets));
+        let work = move || Ok(batch(session, extent, &recent, stored, secrets));
         match store.copy_to_team(blocking(work).await?).await? {
             true => Ok(CopyOutcome::Messages(count)),
             false => Ok(CopyOutcome::Changed),
@@ -180,24 +190,27 @@ impl TeamHistoryService {
 }
 
 /// A session that was deleted meanwhile needs no copy.
-fn refused(refusal: ServiceError) -> Result<CopyOutcome> {
+fn ignore_deleted(refusal: ServiceError) -> Result<CopyOutcome> {
     match refusal.kind {
         ErrorKind::NotFound => Ok(CopyOutcome::Nothing),
         _ => Err(refusal),
     }
 }
 
-/// Makes the copies of these messages, and analyzes them: the index has no terms of what was removed.
+/// Makes the copies of these messages, which follow the `recent` ones, and analyzes them: the index has no terms of what was removed.
 fn batch(
     session: SessionId,
     extent: CopiedExtent,
-    before: Option<StoredMessage>,
+    recent: &[StoredMessage],
     stored: Vec<StoredMessage>,
     secrets: SecretHandling,
 ) -> CopiedBatch {
     let CopiedExtent { project, title, created_at, copied, .. } = extent;
     let mut hidden = HashSet::new();
-    let mut before = before.and_then(|stored| copy_of(&stored, secrets, &mut hidden).1);
+    let mut before = None;
+    for stored in recent {
+        before = copy_of(stored, secrets, &mut hidden).1;
+    }
     let (mut messages, mut entries) = (Vec::new(), Vec::new());
     for stored in stored {
         let (message, read) = copy_of(&stored, secrets, &mut hidden);
@@ -275,10 +288,47 @@ mod tests {
             last: Seq(1),
         };
         let session = SessionId(Uuid::nil());
-        let batch = batch(session, extent, None, vec![stored], SecretHandling::Redact);
+        let batch = super::batch(session, extent, &[], vec![stored], SecretHandling::Redact);
         assert!(batch.messages[0].is_redacted);
         let told = format!("{batch:?}").to_lowercase();
         assert!(told.contains("deploy") && !told.contains("ghp_"), "{told}");
         assert_eq!((batch.after, batch.index.through), (Seq(0), Seq(1)));
+    }
+
+    #[test]
+    fn results_of_a_search_are_left_out_however_late_they_come() {
+        let stored = |seq: u64, role, content| StoredMessage {
+            seq: Seq(seq),
+            id: MessageId::new(&seq.to_string()).unwrap(),
+            role,
+            raw: json!({ "role": role, "content": [content] }).to_string().into(),
+            recorded: false,
+            created_at: UnixMicros(0),
+        };
+        let call = json!({ "type": "tool_use", "id": "a", "name": "mcp__bethink__search_team", "input": {} });
+        let result =
+            |id| json!({ "type": "tool_result", "tool_use_id": id, "content": "what ben shares" });
+        let recent = vec![
+            stored(1, Role::Assistant, call),
+            stored(2, Role::User, json!({ "type": "text", "text": "and" })),
+        ];
+        let extent = CopiedExtent {
+            project: "mill".into(),
+            title: None,
+            created_at: UnixMicros(0),
+            copied: Seq(2),
+            last: Seq(4),
+        };
+        let new = vec![stored(3, Role::User, result("a")), stored(4, Role::User, result("b"))];
+        let session = SessionId(Uuid::nil());
+        // Even if the call itself is not shared.
+        let batch = batch(session, extent, &recent, new, SecretHandling::Hold);
+        let told: Vec<_> =
+            batch.messages.iter().map(|copy| String::from_utf8_lossy(&copy.raw)).collect();
+        assert_eq!(
+            [0, 1].map(|at| told[at].contains("what ben shares")),
+            [false, true],
+            "{told:?}"
+        );
     }
 }

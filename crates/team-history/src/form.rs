@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 
 /// The end of the name of the MCP tool that searches the team's history; clients put the server's name before it.
 const SEARCH_TOOL: &str = "search_team";
-const NOT_OURS: &str = "[not shared: results of search_team]";
+const OMITTED_RESULTS: &str = "[not shared: results of search_team]";
 
 /// What happens to secrets in shared history (`team.history_secrets`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SecretHandling {
-    /// Each is replaced by what it was.
+    /// Each secret is replaced by a description of its kind.
     Redact,
     /// Nothing of its message is shared.
     Hold,
@@ -70,7 +70,7 @@ fn text_block(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// Adds the calls of a message whose results are what others share, perhaps in projects whose members are not the same.
+/// Adds the message's calls of `search_team`. Their results are not copied, because they may come from projects with other members.
 pub(crate) fn add_hidden_calls(message: &Message, to: &mut HashSet<ToolUseId>) {
     let hidden = message.tool_uses().filter(|(_, name, _)| name.ends_with(SEARCH_TOOL));
     to.extend(hidden.map(|(id, ..)| id.clone()));
@@ -88,7 +88,7 @@ fn readable(block: &Block, hidden: &HashSet<ToolUseId>) -> Option<Value> {
         BlockKind::ToolResult { tool_use_id, is_error } => Some(json!({
             "type": "tool_result",
             "tool_use_id": tool_use_id.as_str(),
-            "content": if hidden.contains(tool_use_id) { NOT_OURS.into() } else { block.text() },
+            "content": if hidden.contains(tool_use_id) { OMITTED_RESULTS.into() } else { block.text() },
             "is_error": is_error,
         })),
         BlockKind::Image => Some(text_block("[not shared: an image]")),
@@ -97,7 +97,7 @@ fn readable(block: &Block, hidden: &HashSet<ToolUseId>) -> Option<Value> {
     }
 }
 
-/// The members `text` and `content` of a block do not name what is in them, and a long text is read as it is.
+/// Redacts all strings of the blocks. Keys such as `text` say nothing about their value, so those strings are scanned without the key.
 fn redact_blocks(content: &mut Value) -> bool {
     let blocks = content.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut);
     let members = blocks.flat_map(|block| {
@@ -217,7 +217,7 @@ mod tests {
         let expect = json!([
             { "type": "text", "text": "look" },
             call,
-            { "type": "tool_result", "tool_use_id": "hidden", "content": NOT_OURS, "is_error": false },
+            { "type": "tool_result", "tool_use_id": "hidden", "content": OMITTED_RESULTS, "is_error": false },
             { "type": "tool_result", "tool_use_id": "t0", "content": "a", "is_error": false },
         ]);
         assert_eq!((shared, is_redacted), (expect, false));

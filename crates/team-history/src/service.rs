@@ -24,8 +24,8 @@ pub(crate) struct SharingState {
     is_sharing: AtomicBool,
     /// The sessions that are enqueued to be copied.
     pub(crate) queue: Mutex<HashSet<SessionId>>,
-    /// For a session whose newest messages were not copied: the project of the team, and why.
-    pub(crate) problems: Mutex<HashMap<SessionId, (String, String)>>,
+    /// Why the newest messages of a session were not copied.
+    pub(crate) problems: Mutex<HashMap<SessionId, String>>,
     /// Only one task reads at a time what is shared, so that none overwrites what a later one has read.
     reading: AsyncMutex<()>,
 }
@@ -41,16 +41,24 @@ impl TeamHistoryService {
             SessionEvent::Imported { session } => self.copy_soon(*session),
             // Its job has moved to another daemon.
             SessionEvent::Released { session } => drop(locked(&self.state.queue).remove(session)),
+            // What was forked from it is not shared any more.
+            SessionEvent::Deleted { .. } if self.is_sharing() => self.resume_later(),
             SessionEvent::Missed => locked(&self.state.queue).clear(),
             _ => {}
         }
     }
 
-    /// Reads whether this person shares anything, which another daemon may have changed, and enqueues what is not copied yet.
+    /// Reads whether this person shares anything, which another daemon may have changed, removes copies of what is not shared any more,
+    /// and enqueues what is not copied yet.
     pub async fn resume(&self) -> Result<()> {
         let _alone = self.state.reading.lock().await;
-        let shared = self.cx.store().shared_projects().await?;
+        let store = self.cx.store();
+        let shared = store.shared_projects().await?;
         self.state.is_sharing.store(!shared.is_empty(), Ordering::Relaxed);
+        if shared.is_empty() {
+            return Ok(());
+        }
+        store.withdraw_unshared().await?;
         self.copy_later(shared).await
     }
 

@@ -11,8 +11,7 @@ use crate::TeamHistoryService;
 const MAX_NAME: usize = 500;
 /// Maximum number of waiting sessions that are counted.
 const MOST_COUNTED: usize = 1_000;
-const EXCLUDED: &str =
-    "the directory is excluded by `capture.exclude`, so nothing more of it is shared";
+const EXCLUDED: &str = "the directory is excluded by `capture.exclude`, so nothing more of it is shared; run `bethink team history off` there to remove the copies";
 
 impl TeamHistoryService {
     pub async fn status(&self) -> Result<api::TeamHistory> {
@@ -36,7 +35,10 @@ impl TeamHistoryService {
             let excluded = self.cx.recording().excluded(&directory.project_dir).is_some();
             let problem = match excluded {
                 true => Some(EXCLUDED.to_owned()),
-                false => self.problem_of(&directory.project),
+                false => {
+                    let problems = locked(&self.state.problems);
+                    waiting.iter().find_map(|session| problems.get(session).cloned())
+                }
             };
             shared.push(api::SharedDirectory {
                 since: (directory.since > UnixMicros(0)).then(|| rfc3339(directory.since)),
@@ -53,13 +55,7 @@ impl TeamHistoryService {
         Ok(api::TeamHistory { person: Some(person), problem: None, shared, projects })
     }
 
-    fn problem_of(&self, project: &str) -> Option<String> {
-        let problems = locked(&self.state.problems);
-        let mut found = problems.values().filter(|(of, _)| of == project);
-        found.next().map(|(_, why)| why.clone())
-    }
-
-    /// Whether this person is a member of a project of the team.
+    /// Whether this person is a member of a team project.
     pub async fn is_member(&self) -> bool {
         let store = self.cx.store();
         match store.team_tables().await {
@@ -74,11 +70,13 @@ impl TeamHistoryService {
     pub async fn share(&self, request: api::ShareHistory) -> Result<api::TeamHistory> {
         let api::ShareHistory { project_dir, project, all } = request;
         let known = self.memories.project(&project_dir).await?;
-        let project = match project {
+        let shared = self.cx.store().shared_projects().await?;
+        let present = shared.into_iter().find(|shared| shared.project_dir == project_dir);
+        let project = match project.or(present.map(|present| present.project)) {
             Some(name) => name,
             None => known.repository().await?.ok_or_else(|| {
-                ServiceError::invalid("project", "is needed: the directory was not cloned from a repository with a public name")
-                    .hint("choose a name that all people use who work on the project, and give it with `--team-project`")
+                ServiceError::invalid("project", "is needed, because this directory has no remote `origin` with a host name such as github.com")
+                    .hint("choose a name that everybody on this project uses, and pass it with `--team-project`")
             })?,
         };
         if project.trim().is_empty()
@@ -109,20 +107,18 @@ impl TeamHistoryService {
         request: api::ShareSession,
     ) -> Result<()> {
         self.cx.store().share_session(session, request.shared).await?;
-        if request.shared {
-            self.copy_soon(session);
-        }
-        Ok(())
+        // Its forks and children follow.
+        self.resume().await
     }
 
-    /// Sets the role of a person in a project of the team.
+    /// Sets the role of a person in a team project.
     pub async fn set_member(&self, request: api::SetTeamMember) -> Result<api::TeamHistory> {
         let api::SetTeamMember { project, person, role } = request;
         self.cx.store().set_team_role(project, person, role).await?;
         self.status().await
     }
 
-    /// Adds to sessions with what project of the team they are shared.
+    /// Sets the team project of each session that is shared.
     pub async fn mark_shared(&self, sessions: &mut [api::Session]) -> Result<()> {
         if !self.is_sharing() {
             return Ok(());

@@ -44,15 +44,16 @@ impl TeamHistoryService {
         let range = SeqRange {
             after: asked.cursor.or(asked.after_seq).map(seq),
             before: asked.before_seq.map(|before| Seq(before.min(session.messages + 1))),
+            // When reading backwards, the nearest messages come first.
+            newest: asked.before_seq.is_some() && asked.cursor.or(asked.after_seq).is_none(),
             limit: page_limit(asked.limit)?,
             bytes: PAGE_BYTES,
-            ..SeqRange::all()
         };
         let stored = self.cx.store().team_messages(id, range).await?;
         let end = range.before.map_or(session.messages, |before| before.0.saturating_sub(1));
-        let last = stored.last().map(|last| last.seq.0).filter(|last| *last < end);
+        let last = stored.last().map(|last| last.seq.0).filter(|last| *last < end && !range.newest);
         let next_cursor = last.map(|last| last.to_string());
-        // Others may have written what is no message.
+        // Other programs can write rows that are not messages; they are skipped.
         let messages = stored.into_iter().filter_map(|stored| stored_out(stored).ok()).collect();
         Ok(api::MessagesPage { messages, next_cursor })
     }

@@ -150,7 +150,7 @@ pub(crate) struct Search {
     /// Search what people share with the team
     #[arg(long, conflicts_with_all = ["session", "all", "rebuild"])]
     pub(crate) team: bool,
-    /// With --team: search only this project of the team
+    /// With --team: search only this team project
     #[arg(long, value_name = "NAME", requires = "team")]
     pub(crate) team_project: Option<String>,
     /// With --team: search only the sessions of this person, who is named by the login in the database

@@ -1,24 +1,28 @@
 //! Arguments of `bethink team history`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use bethink_api::TeamRole;
+use clap::Subcommand;
+
+use super::words::words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamHistoryCommand {
     /// Show which history is shared, with whom, and what is not copied yet
     #[command(after_help = "Example: bethink team history status")]
     Status,
-    /// Share the sessions of this project, or one of them with --session
+    /// Share the sessions of this directory, or one of them with --session
     #[command(
         after_help = "Examples:\n  bethink team history on                   share the sessions that begin from now on\n  bethink team history on --all             share the earlier ones, too\n  bethink team history on --session last    share one session that began earlier"
     )]
     On {
-        #[command(flatten)]
-        project: OfTeamProject,
+        /// The team project [default: the one that this directory is shared with, or the name of its repository]
+        #[arg(long, value_name = "NAME")]
+        team_project: Option<String>,
         /// Also share the sessions that began before now
         #[arg(long)]
         all: bool,
     },
-    /// Stop sharing the sessions of this project, or one of them with --session, and remove the copies
+    /// Stop sharing the sessions of this directory, or one of them with --session, and remove the copies
     #[command(
         after_help = "Examples:\n  bethink team history off\n  bethink team history off --session last"
     )]
@@ -26,8 +30,9 @@ pub(crate) enum TeamHistoryCommand {
     /// List the sessions that the team shares
     #[command(after_help = "Example: bethink team history ls --person ann")]
     Ls {
-        #[command(flatten)]
-        project: OfTeamProject,
+        /// List only the sessions of this team project
+        #[arg(long, value_name = "NAME")]
+        team_project: Option<String>,
         /// List only the sessions of this person, who is named by the login in the database
         #[arg(long, value_name = "LOGIN")]
         person: Option<String>,
@@ -47,52 +52,39 @@ pub(crate) enum TeamHistoryCommand {
         #[arg(long, short, value_name = "NUMBER")]
         message: Option<u64>,
     },
-    /// Remove a session from the team's history, whoever shares it; needs the role admin
+    /// Remove a session from the team's history: one of yours, or as an admin anybody's, which can then never be shared again
     #[command(after_help = "Example: bethink team history rm 3f9c1a2b")]
     Rm {
         /// An id from `bethink team history ls`
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Let a person use the team's project, or change their role; needs the role admin
-    #[command(after_help = "Example: bethink team history add ben --role reader")]
-    Add {
+    /// Add a person to a team project, or change their role (admins only)
+    #[command(after_help = "Example: bethink team history add-member ben --role reader")]
+    AddMember {
         /// The person's login in the database
         #[arg(value_name = "LOGIN")]
         person: String,
-        /// A reader reads and searches, a member also shares sessions, and an admin also chooses the members [default: the person's role, or else member]
-        #[arg(long, value_enum)]
-        role: Option<MemberRole>,
-        #[command(flatten)]
-        project: OfTeamProject,
+        /// A reader reads and searches, a contributor also shares sessions, and an admin also chooses the members [default: the person's present role, or else contributor]
+        #[arg(long, value_parser = words::<TeamRole>(["reader", "contributor", "admin"]))]
+        role: Option<TeamRole>,
+        /// The team project [default: the one that this directory is shared with, or your only one]
+        #[arg(long, value_name = "NAME")]
+        team_project: Option<String>,
     },
-    /// Remove a person from the team's project; what they have shared stays; needs the role admin
-    #[command(after_help = "Example: bethink team history remove ben")]
-    #[command(after_help = "Example: bethink team history remove ben")]
-    Remove {
+    /// Remove a person from a team project; what they have shared stays (admins only)
+    #[command(after_help = "Example: bethink team history remove-member ben")]
+    RemoveMember {
         /// The person's login in the database
         #[arg(value_name = "LOGIN")]
         person: String,
-        #[command(flatten)]
-        project: OfTeamProject,
+        /// The team project [default: the one that this directory is shared with, or your only one]
+        #[arg(long, value_name = "NAME")]
+        team_project: Option<String>,
     },
     /// Print the SQL that creates the team's tables, for a superuser of the database
     #[command(
-        after_help = "Example: bethink team history setup | psql postgres://postgres@db.example.org/bethink"
+        after_help = "Example: bethink team history setup | psql -v ON_ERROR_STOP=1 postgres://postgres@db.example.org/bethink"
     )]
     Setup,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct OfTeamProject {
-    /// The team's project [default: the one with which this directory is shared, or that of its repository]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) team_project: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum MemberRole {
-    Reader,
-    Member,
-    Admin,
 }

@@ -1,7 +1,9 @@
 //! `bethink team history`: history that people share with their team.
 
+use std::path::Path;
+
 use bethink_api as api;
-use bethink_client::{Client, SessionQuery};
+use bethink_client::Client;
 use bethink_render::message::{self, MessageExtent};
 use bethink_render::{short_id, short_ids};
 use bethink_terminal::words::{ago, count, plural};
@@ -10,8 +12,8 @@ use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::app::CliApp;
-use crate::args::{MemberRole, TeamHistoryCommand};
+use crate::app::{CliApp, one_of};
+use crate::args::TeamHistoryCommand;
 use crate::failure::{CliFailure, Done};
 
 /// The SQL that creates the team's tables.
@@ -30,10 +32,10 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
     let client = app.client().await?;
     match command {
         Command::Status => status(app, &client.team_history().await?),
-        Command::On { project, all } => on(app, &client, project.team_project, all).await,
+        Command::On { team_project, all } => on(app, &client, team_project, all).await,
         Command::Off => off(app, &client).await,
-        Command::Ls { project, person, limit } => {
-            let scope = api::TeamHistoryScope { project: project.team_project, person };
+        Command::Ls { team_project, person, limit } => {
+            let scope = api::TeamHistoryScope { project: team_project, person };
             list(app, &client, &scope, limit).await
         }
         Command::Show { id, message } => show(app, &client, &id, message).await,
@@ -45,22 +47,16 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
             };
             Ok(screen.line(format!("removed {} of {}", short_id(session.id), session.person))?)
         }
-        Command::Add { person, role, project } => {
+        Command::AddMember { person, role, team_project } => {
             let history = client.team_history().await?;
-            let project = match project.team_project {
-                Some(project) => project,
-                None => project_here(app, &history)?,
-            };
-            let role = match role {
-                Some(MemberRole::Reader) => api::TeamRole::Reader,
-                Some(MemberRole::Member) => api::TeamRole::Member,
-                Some(MemberRole::Admin) => api::TeamRole::Admin,
-                None => role_of(&history, &project, &person).unwrap_or(api::TeamRole::Member),
-            };
-            set_member(app, &client, Some(project), person, Some(role)).await
+            let project = project_here(app, &history, team_project)?;
+            let role = role.or_else(|| role_of(&history, &project, &person));
+            let role = Some(role.unwrap_or(api::TeamRole::Contributor));
+            set_member(app, &client, api::SetTeamMember { project, person, role }).await
         }
-        Command::Remove { person, project } => {
-            set_member(app, &client, project.team_project, person, None).await
+        Command::RemoveMember { person, team_project } => {
+            let project = project_here(app, &client.team_history().await?, team_project)?;
+            set_member(app, &client, api::SetTeamMember { project, person, role: None }).await
         }
         Command::Setup => Ok(()),
     }
@@ -69,7 +65,7 @@ pub(crate) async fn run(app: &mut CliApp, command: TeamHistoryCommand) -> Done {
 fn status(app: &mut CliApp, history: &api::TeamHistory) -> Done {
     let Some(screen) = app.screen.unless_json(history)? else { return Ok(()) };
     if let Some(problem) = &history.problem {
-        screen.line("no history is shared with a team")?;
+        screen.line("team history is not available")?;
         return Ok(screen.note(problem.clone())?);
     }
     let person = history.person.clone().unwrap_or_default();
@@ -131,7 +127,8 @@ async fn on(app: &mut CliApp, client: &Client, project: Option<String>, all: boo
     let project = history.projects.iter().find(|project| project.name == directory.project);
     let members = project.map(|project| &project.members[..]).unwrap_or_default();
     if let [_] = members {
-        screen.hint("only you can read it: `bethink team history add LOGIN` adds a person")?;
+        screen
+            .hint("only you can read it: `bethink team history add-member LOGIN` adds a person")?;
     } else {
         let names = member_names(members, history.person.as_deref());
         screen.note(format!("can be read by {names}"))?;
@@ -144,14 +141,9 @@ async fn on(app: &mut CliApp, client: &Client, project: Option<String>, all: boo
 async fn directory_to_share(app: &CliApp, client: &Client) -> Result<String, CliFailure> {
     let root = app.project.ancestors().find(|dir| dir.join(".git").exists());
     let root = root.filter(|_| !app.project_given).unwrap_or(&app.project);
-    for dir in app.project.ancestors().take_while(|dir| dir.starts_with(root)) {
-        let project_dir = Some(dir.display().to_string());
-        let query = SessionQuery { project_dir, limit: Some(1), ..SessionQuery::default() };
-        if !client.sessions(&query).await?.sessions.is_empty() {
-            return Ok(query.project_dir.unwrap_or_default());
-        }
-    }
-    Ok(root.display().to_string())
+    let dirs = app.project.ancestors().take_while(|dir| dir.starts_with(root));
+    let found = app.nearest_with_sessions(client, dirs).await?;
+    Ok(found.unwrap_or_else(|| root.display().to_string()))
 }
 
 fn member_names(members: &[api::TeamMember], own: Option<&str>) -> String {
@@ -166,11 +158,9 @@ async fn off(app: &mut CliApp, client: &Client) -> Done {
     if app.session.is_some() {
         return share_session(app, client, false).await;
     }
-    let here = app.project_dir();
     let shared = client.team_history().await?.shared;
-    let nearest = app.project.ancestors().map(|dir| dir.display().to_string());
-    let found = nearest.into_iter().find(|dir| shared.iter().any(|one| one.project_dir == *dir));
-    let project_dir = found.unwrap_or(here);
+    let here = shared_here(app, &shared).map(|one| one.project_dir.clone());
+    let project_dir = here.unwrap_or_else(|| app.project_dir());
     let told = client.unshare_history(&project_dir).await?;
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let removed = plural(told.removed, "copy was", "copies were");
@@ -270,47 +260,24 @@ async fn show(app: &mut CliApp, client: &Client, id: &str, message: Option<u64>)
     Ok(())
 }
 
-/// Finds a shared session by a unique prefix or suffix of its id.
+/// Finds a shared session by its id, or by a unique prefix or suffix of it.
 async fn find(client: &Client, id: &str) -> Result<api::TeamSession, CliFailure> {
-    let wanted = id.replace('-', "").to_lowercase();
+    if let Ok(id) = Uuid::parse_str(id) {
+        return Ok(client.team_session(id).await?);
+    }
     let mut page = api::PageQuery { limit: Some(PAGE), cursor: None };
-    let mut found: Vec<api::TeamSession> = Vec::new();
+    let mut all: Vec<api::TeamSession> = Vec::new();
     loop {
         let listed = client.team_sessions(&api::TeamHistoryScope::default(), &page).await?;
-        found.extend(listed.sessions.into_iter().filter(|session| {
-            let id = session.id.simple().to_string();
-            !wanted.is_empty() && (id.starts_with(&wanted) || id.ends_with(&wanted))
-        }));
+        all.extend(listed.sessions);
         page.cursor = listed.next_cursor;
         if page.cursor.is_none() {
-            break;
+            return one_of(id, "shared session", all, |session| session.id);
         }
-    }
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => Err(CliFailure::hinted(
-            format!("the team shares no session {id:?}"),
-            "`bethink team history ls` lists those that it shares",
-        )),
-        _ => Err(CliFailure::hinted(
-            format!("{id:?} is the beginning or the end of several ids"),
-            "give more of the id",
-        )),
     }
 }
 
-async fn set_member(
-    app: &mut CliApp,
-    client: &Client,
-    project: Option<String>,
-    person: String,
-    role: Option<api::TeamRole>,
-) -> Done {
-    let project = match project {
-        Some(project) => project,
-        None => project_here(app, &client.team_history().await?)?,
-    };
-    let request = api::SetTeamMember { project, person, role };
+async fn set_member(app: &mut CliApp, client: &Client, request: api::SetTeamMember) -> Done {
     let history = client.set_team_member(&request).await?;
     let Some(screen) = app.screen.unless_json(&history)? else { return Ok(()) };
     let api::SetTeamMember { project, person, role } = request;
@@ -329,18 +296,21 @@ fn role_of(history: &api::TeamHistory, project: &str, person: &str) -> Option<ap
 fn article(role: api::TeamRole) -> &'static str {
     match role {
         api::TeamRole::Reader => "a reader",
-        api::TeamRole::Member => "a member",
+        api::TeamRole::Contributor => "a contributor",
         api::TeamRole::Admin => "an admin",
     }
 }
 
-/// Returns the team's project with which this directory is shared, or the only one.
-fn project_here(app: &CliApp, history: &api::TeamHistory) -> Result<String, CliFailure> {
-    let shared = app.project.ancestors().find_map(|dir| {
-        let dir = dir.display().to_string();
-        history.shared.iter().find(|one| one.project_dir == dir)
-    });
-    if let Some(shared) = shared {
+/// Returns the team project: the given one, or the one that this directory is shared with, or the only one.
+fn project_here(
+    app: &CliApp,
+    history: &api::TeamHistory,
+    given: Option<String>,
+) -> Result<String, CliFailure> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    if let Some(shared) = shared_here(app, &history.shared) {
         return Ok(shared.project.clone());
     }
     match &history.projects[..] {
@@ -350,10 +320,19 @@ fn project_here(app: &CliApp, history: &api::TeamHistory) -> Result<String, CliF
             let hint = match names.is_empty() {
                 true => "`bethink team history on` shares this directory".to_owned(),
                 false => {
-                    format!("name the team's project with `--team-project`: {}", names.join(", "))
+                    format!("name the team project with `--team-project`: {}", names.join(", "))
                 }
             };
-            Err(CliFailure::hinted("this directory is not shared with a project of the team", hint))
+            Err(CliFailure::hinted("this directory is not shared with a team project", hint))
         }
     }
+}
+
+/// Returns the nearest directory that is shared: this one, or one above it.
+fn shared_here<'a>(
+    app: &CliApp,
+    shared: &'a [api::SharedDirectory],
+) -> Option<&'a api::SharedDirectory> {
+    let find = |dir: &Path| shared.iter().find(|one| Path::new(&one.project_dir) == dir);
+    app.project.ancestors().find_map(find)
 }

@@ -10,7 +10,7 @@ import { attempt, wordsOf } from "./view.ts";
 
 const AGENTS = ["claude-code", "codex", "gemini", "qwen", "opencode"];
 
-/** `sharable` is the team's project with which the session can be shared; empty if there is none. */
+/** `sharable` is the team project with which the session can be shared; empty if there is none. */
 export function sessionActions(session: Session, sharable: string, changed: () => void): HTMLElement {
   const button = (name: string, act: () => void) => h("button", { onclick: act }, name);
   return h(
@@ -85,9 +85,9 @@ function handOver(session: Session): void {
   ]);
 }
 
-/** Shares a session with a project of the team, or no longer shares it. */
+/** Shares a session with a team project, or no longer shares it. */
 async function share({ id }: Session, shared: boolean, project: string, changed: () => void): Promise<void> {
-  const [title, yes, text] = shared ? ["Share this session?", "Share", `The members of ${project} can then read it. Secrets that bethink finds are removed from the copy.`] : ["Stop sharing this session?", "Stop sharing", `The copy in ${project} will be removed. The session itself stays.`];
+  const [title, yes, text] = shared ? ["Share this session?", "Share", `The members of ${project} can then read it. By default, secrets that bethink finds are removed from the copy.`] : ["Stop sharing this session?", "Stop sharing", `The copy in ${project} will be removed. The session itself stays.`];
   if (!(await ask({ title, text, yes, danger: true }))) return;
   await attempt(async () => {
     await client.put("/v1/sessions/{id}/sharing", { path: { id }, body: { shared } });

@@ -125,8 +125,12 @@ class Head implements Opened {
     fill(this.#actions, sessionActions(session, this.#sharable, () => void this.#again()));
   }
 
-  /** Finds the team's project with which the session's directory is shared. Without one, sharing is not offered. */
+  /** Finds the team project with which the session's directory is shared. Without one, sharing is not offered. */
   async #findSharable(session: Session): Promise<void> {
+    if (session.shared) {
+      this.#sharable = session.shared;
+      return;
+    }
     const { shared = [] } = await readTeamHistory(this.#context.signal).catch((): TeamHistory => ({}));
     this.#sharable = shared.find(({ project_dir }) => project_dir === session.project_dir)?.project ?? "";
     if (this.#sharable !== "") this.#actionsOf(this.session());

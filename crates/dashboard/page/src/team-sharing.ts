@@ -16,7 +16,7 @@ export function sharing({ shared = [], projects = [] }: TeamHistory, context: Co
   return h(
     "details",
     { class: "sharing", open: isWrong },
-    h("summary", null, `You share sessions of ${count(shared.length, "directory", "directories")}`, isWrong && [" ", badge("problem", "bad")], waiting > 0 && [" ", badge(`${whole(waiting)} waiting`, "busy")]),
+    h("summary", null, `You share sessions of ${count(shared.length, "directory", "directories")}`, isWrong && [" ", badge("problem", "bad")], waiting > 0 && [" ", badge(`${whole(waiting)} not copied yet`, "busy")]),
     h("ul", { class: "versions" }, shared.map((directory) => row(directory, context))),
     facts(projects.map((project) => [project.name, memberWords(project)])),
   );
@@ -29,7 +29,7 @@ function row(directory: SharedDirectory, context: Context): HTMLElement {
     null,
     h("strong", null, project_dir),
     h("span", null, `shared with ${project}`, since && [", sessions since ", time(since)]),
-    waiting > 0 && h("span", { class: "faint" }, `${whole(waiting)} waiting`),
+    waiting > 0 && h("span", { class: "faint" }, `${count(waiting, "session")} not copied yet`),
     problem && h("span", { class: "bad-text" }, problem),
     h("button", { class: "small", "aria-label": `Stop sharing ${project_dir}`, onclick: () => void stop(directory, context) }, "Stop…"),
   );
@@ -37,7 +37,7 @@ function row(directory: SharedDirectory, context: Context): HTMLElement {
 
 /** `ann (admin), ben, cy (reader) · 41 shared sessions` */
 export function memberWords({ members, sessions }: TeamProject): string {
-  const people = members.map(({ person, role }) => (role === "member" ? person : `${person} (${role})`));
+  const people = members.map(({ person, role }) => (role === "contributor" ? person : `${person} (${role})`));
   return `${people.join(", ")} · ${count(sessions, "shared session")}`;
 }
 

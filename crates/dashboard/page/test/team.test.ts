@@ -45,11 +45,11 @@ test("a session is removed by the person who shared it, or by an admin of its pr
   const project = (name: string, role: string) => ({ name, members: [{ person: "ann", role }, { person: "ben", role: "admin" }], sessions: 1 });
   assert.equal(mayRemove({ person: "ben" }, shared), true);
   assert.equal(mayRemove({ person: "ann", projects: [project("mill", "admin")] }, shared), true);
-  assert.equal(mayRemove({ person: "ann", projects: [project("mill", "member"), project("other", "admin")] }, shared), false);
+  assert.equal(mayRemove({ person: "ann", projects: [project("mill", "contributor"), project("other", "admin")] }, shared), false);
   assert.equal(mayRemove({}, shared), false);
 });
 
 test("members are listed with their roles", () => {
-  const members = [{ person: "ann", role: "admin" }, { person: "ben", role: "member" }, { person: "cy", role: "reader" }];
+  const members = [{ person: "ann", role: "admin" }, { person: "ben", role: "contributor" }, { person: "cy", role: "reader" }];
   assert.equal(memberWords({ name: "mill", members, sessions: 41 }), "ann (admin), ben, cy (reader) · 41 shared sessions");
 });

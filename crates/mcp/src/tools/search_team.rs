@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::HITS;
-use crate::client::McpClient;
+use crate::client::{McpClient, uuid};
 use crate::untrusted::{cut, fenced, line, of_message};
 
 /// The messages that are shown around a hit: this many before it, and this many in all.
@@ -117,10 +117,7 @@ async fn around(
     id: &str,
     seq: u64,
 ) -> Result<Vec<TeamMessageOutput>, ServiceError> {
-    let id = id.trim().parse().map(SessionId);
-    let id = id.map_err(|_| {
-        ServiceError::invalid("session_id", "is not an id").hint("pass the session_id of a hit")
-    })?;
+    let id = SessionId(uuid(id.trim(), "session_id")?);
     let session = client.daemon.team_history.session(id).await?;
     let asked = api::MessageQuery {
         after_seq: Some(seq.saturating_sub(BEFORE + 1)),
@@ -147,7 +144,7 @@ async fn around(
 
 fn text(output: &SearchTeamOutput) -> String {
     if output.messages.is_empty() {
-        return "Nobody shares a message that matches.".to_owned();
+        return "No shared message matches.".to_owned();
     }
     let lines: Vec<String> = output.messages.iter().map(shown).collect();
     format!(

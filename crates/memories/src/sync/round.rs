@@ -33,7 +33,7 @@ const REMOVAL_TIME: Duration = Duration::from_millis(500);
 /// Maximum number of files of a round, so that each of its statements takes seconds at most even over a slow line.
 const MOST_FILES: usize = 100;
 
-/// A directory that is target.
+/// A directory that is synced.
 #[derive(Clone, Copy)]
 pub(super) struct SyncTarget<'a> {
     pub(super) project: &'a MemoryProject,
@@ -70,7 +70,7 @@ pub(super) enum RoundEnd {
 
 enum StepOutcome {
     Done,
-    /// The file is not target.
+    /// The file is not synced.
     Skipped,
     /// The file has changed since it was read.
     Changed,

@@ -11,7 +11,7 @@ use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Get which history is shared with the team, and the team's projects.
+/// Get which history is shared with the team, and the team projects.
 #[utoipa::path(
     get, path = "/v1/team/history", tag = "team", operation_id = "team_history_get",
     responses((status = 200, body = api::TeamHistory))
@@ -20,7 +20,7 @@ pub(crate) async fn status(State(app): State<ServerState>) -> Reply {
     HttpAnswer::ok(&app.daemon.team_history.status().await?)
 }
 
-/// Share the sessions of a project directory with the team. Copies are made in the background, without secrets.
+/// Share the sessions of a project directory with the team. Copies are made in the background, by default without the secrets that the scan finds.
 #[utoipa::path(
     post, path = "/v1/team/history", tag = "team", operation_id = "team_history_share",
     params(Key),
@@ -47,7 +47,7 @@ pub(crate) async fn unshare(Asked(asked): Asked<api::ProjectQuery>, change: Chan
     change.done(work).await
 }
 
-/// Set the role of a person in a project of the team, or remove the person. Only an admin of the project may do that.
+/// Set the role of a person in a team project, or remove the person. Only an admin of the project may do that.
 #[utoipa::path(
     put, path = "/v1/team/history/members", tag = "team", operation_id = "team_history_member",
     params(Key),
@@ -97,7 +97,7 @@ pub(crate) async fn session(State(app): State<ServerState>, Id(id): SessionPath)
     HttpAnswer::ok(&app.daemon.team_history.session(id).await?)
 }
 
-/// Get the messages of a shared session, without secrets, thinking and images.
+/// Get the messages of a shared session, without thinking and images, and by default without the secrets that the scan finds.
 #[utoipa::path(
     get, path = "/v1/team/history/sessions/{id}/messages", tag = "team", operation_id = "team_history_messages",
     params(("id" = uuid::Uuid, Path), api::MessageQuery),
@@ -111,8 +111,8 @@ pub(crate) async fn messages(
     HttpAnswer::ok(&app.daemon.team_history.messages(id, &asked).await?)
 }
 
-/// Remove a shared session from the team's history, and do not share it again. Only the person who shares it may do that, and an
-/// admin of the project.
+/// Remove a shared session from the team's history. You can remove your own sessions, and share them again later. An admin of the
+/// project can remove anybody's; those can never be shared again.
 #[utoipa::path(
     delete, path = "/v1/team/history/sessions/{id}", tag = "team", operation_id = "team_history_remove",
     params(("id" = uuid::Uuid, Path), Key),
@@ -126,7 +126,8 @@ pub(crate) async fn remove(Id(id): SessionPath, change: Change) -> Reply {
     change.answered(work).await
 }
 
-/// Share a session of a shared project directory, whenever it began, or stop sharing it and remove the copy.
+/// Share a session of a shared project directory, even if it began before the directory was shared, or stop sharing it and remove
+/// the copy.
 #[utoipa::path(
     put, path = "/v1/sessions/{id}/sharing", tag = "team", operation_id = "session_share",
     params(("id" = uuid::Uuid, Path), Key),

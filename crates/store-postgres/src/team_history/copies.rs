@@ -3,7 +3,7 @@
 
 use bethink_store::{CopiedBatch, CopiedExtent, Counts, Posting, StoreError, StoreResult};
 use bethink_store_format::SortedBatch;
-use bethink_transcript::{Seq, SessionId};
+use bethink_transcript::SessionId;
 use sqlx::PgConnection;
 
 use crate::sessions;
@@ -130,7 +130,7 @@ pub(super) struct SortedCopy {
 pub(super) async fn sorted(batch: CopiedBatch) -> StoreResult<SortedCopy> {
     let work = || {
         let mut batch = batch;
-        let (after, last) = (batch.after, last(&batch));
+        let (after, last) = (batch.after, batch.index.through);
         let entries = std::mem::take(&mut batch.index.entries);
         let sorted = SortedBatch::new(bethink_store::IndexBatch { entries, ..batch.index.clone() });
         let (messages, terms) = sorted.new_counts(after, last);
@@ -142,10 +142,6 @@ pub(super) async fn sorted(batch: CopiedBatch) -> StoreResult<SortedCopy> {
         SortedCopy { batch, messages, terms, places }
     };
     tokio::task::spawn_blocking(work).await.map_err(|error| StoreError::Failed(error.to_string()))
-}
-
-fn last(batch: &CopiedBatch) -> Seq {
-    batch.messages.last().map_or(batch.after, |last| last.seq)
 }
 
 fn written(posting: &Posting) -> [u8; PLACE] {
@@ -168,7 +164,7 @@ pub(super) fn read_places(session: u32, places: &[u8]) -> impl Iterator<Item = P
 /// session is not shared any more.
 pub(super) async fn add(db: &mut PgConnection, sorted: SortedCopy) -> StoreResult<bool> {
     let SortedCopy { batch, messages, terms, places } = sorted;
-    let (session, last) = (batch.index.session, last(&batch));
+    let (session, last) = (batch.index.session, batch.index.through);
     sessions::hold(&mut *db, session).await?;
     sql(LOCK_SHARED).bind(session).run(&mut *db).await?;
     let is_shared = sql(IS_SHARED).bind(session).bind(batch.project.clone());

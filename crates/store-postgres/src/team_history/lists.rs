@@ -7,6 +7,7 @@ use bethink_store::{
     StoredMessage, StoredTeamSession, TeamScope, TermPlaces,
 };
 use bethink_transcript::{Seq, SessionId};
+use sqlx::AssertSqlSafe;
 
 use super::copies::{PLACE, read_places};
 use crate::sessions::{read_cursor, write_cursor};
@@ -41,7 +42,7 @@ pub(super) const AT: &str = "
 const MESSAGES: &str = "
     SELECT *
     FROM (
-        SELECT *, sum(octet_length(raw)) OVER (ORDER BY seq) AS total
+        SELECT *, sum(octet_length(raw)) OVER (ORDER BY seq {order}) AS total
         FROM (
             SELECT session, seq, message_id, role, created_at, raw
             FROM bethink_team.messages
@@ -49,7 +50,7 @@ const MESSAGES: &str = "
               AND seq > $2
               AND seq < $3
               AND EXISTS (SELECT FROM bethink_team.sessions WHERE id = $1 AND NOT is_removed)
-            ORDER BY seq
+            ORDER BY seq {order}
             LIMIT $4
         ) AS page
     ) AS summed
@@ -92,26 +93,14 @@ const SIZES: &str = "
 
 /// With `OFFSET 0`, PostgreSQL uses the index once for each term; without it, it may read all rows of the projects.
 const PLACES: &str = "
-    SELECT asked.place - 1 AS place, session, places
-    FROM unnest($2) WITH ORDINALITY AS asked (term, place)
-    CROSS JOIN LATERAL (
-        SELECT session, places
-        FROM bethink_team.postings
-        WHERE project = ANY ($1)
-          AND term = asked.term
-        OFFSET 0
-    ) AS found";
-
-/// No term has a character as large as the last one.
-const FAMILIES: &str = "
-    SELECT asked.place - 1 AS place, found.term, session, places
-    FROM unnest($2) WITH ORDINALITY AS asked (start, place)
+    SELECT asked.place - 1 AS place, term, session, places
+    FROM unnest($2, $3) WITH ORDINALITY AS asked (start, is_family, place)
     CROSS JOIN LATERAL (
         SELECT term, session, places
         FROM bethink_team.postings
         WHERE project = ANY ($1)
           AND term >= asked.start
-          AND term < asked.start || chr(1114111)
+          AND term <= asked.start || CASE WHEN is_family THEN chr(1114111) ELSE '' END
         OFFSET 0
     ) AS found";
 
@@ -154,7 +143,8 @@ pub(super) async fn messages(
     id: SessionId,
     range: SeqRange,
 ) -> StoreResult<Vec<StoredMessage>> {
-    let list = sql(MESSAGES)
+    let order = if range.newest { "DESC" } else { "ASC" };
+    let list = sql(AssertSqlSafe(MESSAGES.replace("{order}", order)))
         .bind(id)
         .bind(range.after.unwrap_or_default())
         .bind(range.before.unwrap_or(Seq(u64::MAX)))
@@ -207,23 +197,15 @@ pub(super) async fn lookup(
         return Ok(found.places(sessions));
     }
     found.choose(store, &projects).await?;
-    let terms = found.chosen_terms();
-    let places = sql(PLACES).bind_list(projects.clone()).bind_list(terms);
-    let read = |row: &Row| {
-        let session: SessionId = row.get("session")?;
-        Ok((row.get::<usize>("place")?, session, row.get::<Vec<u8>>("places")?))
-    };
-    for (term, session, places) in store.read_team(places, read).await? {
-        found.add(term, session, &places);
-    }
-    let families = sql(FAMILIES).bind_list(projects).bind_list(found.chosen_families());
+    let (starts, are_families) = found.chosen();
+    let places = sql(PLACES).bind_list(projects).bind_list(starts).bind_list(are_families);
     let read = |row: &Row| {
         let term: String = row.get("term")?;
         let places: Vec<u8> = row.get("places")?;
         Ok((row.get::<usize>("place")?, term, row.get::<SessionId>("session")?, places))
     };
-    for (family, term, session, places) in store.read_team(families, read).await? {
-        found.add_family(family, &term, session, &places);
+    for (at, term, session, places) in store.read_team(places, read).await? {
+        found.add(at, &term, session, &places);
     }
     Ok(found.places(sessions))
 }
@@ -247,9 +229,7 @@ impl FoundPlaces {
 
     /// Keeps the rarest lists, as many as may be read.
     async fn choose(&mut self, store: &PostgresStore, projects: &[i64]) -> StoreResult<()> {
-        let terms = self.lookup.terms.iter().map(|term| (term.clone(), false));
-        let families = self.lookup.families.iter().map(|family| (family.start.clone(), true));
-        let (starts, are_families): (Vec<_>, Vec<_>) = terms.chain(families).unzip();
+        let (starts, are_families) = self.chosen();
         let sizes = sql(SIZES).bind_list(projects.iter().copied());
         let sizes = sizes.bind_list(starts).bind_list(are_families);
         let sizes = store.read_team(sizes, |row| row.get::<usize>(0)).await?;
@@ -268,33 +248,30 @@ impl FoundPlaces {
         Ok(())
     }
 
-    /// Returns the terms to read; an empty text, which is no term, for the others.
-    fn chosen_terms(&self) -> Vec<String> {
-        let chosen = self.lookup.terms.iter().zip(&self.lists);
-        chosen.map(|(term, list)| list.as_ref().map(|_| term.clone()).unwrap_or_default()).collect()
+    /// Returns the terms and the beginnings of families to read, and whether each is a family. Instead of one that is not read, an
+    /// empty text, which is no term.
+    fn chosen(&self) -> (Vec<String>, Vec<bool>) {
+        let terms = self.lookup.terms.iter().map(|term| (term, false));
+        let families = self.lookup.families.iter().map(|family| (&family.start, true));
+        let chosen =
+            terms.chain(families).zip(&self.lists).map(|((start, is_family), list)| match list {
+                Some(_) => (start.clone(), is_family),
+                None => (String::new(), false),
+            });
+        chosen.unzip()
     }
 
-    /// Returns the beginnings of the families to read; for the others, one that no term has.
-    fn chosen_families(&self) -> Vec<String> {
-        let chosen = self.lookup.families.iter().zip(&self.lists[self.lookup.terms.len()..]);
-        let start = |(family, list): (&Family, &Option<Vec<Posting>>)| match list {
-            Some(_) => family.start.clone(),
-            None => char::MAX.to_string(),
+    fn add(&mut self, at: usize, term: &str, session: SessionId, places: &[u8]) {
+        let family = at.checked_sub(self.lookup.terms.len());
+        let family = family.and_then(|at| self.lookup.families.get(at));
+        let is_meant = |Family { except, lengths, .. }: &Family| {
+            term != except && lengths.contains(&term.len())
         };
-        chosen.map(start).collect()
-    }
-
-    fn add(&mut self, list: usize, session: SessionId, places: &[u8]) {
-        let found = self.lists.get_mut(list).and_then(Option::as_mut);
-        if let Some((list, session)) = found.zip(self.sessions.get(&session)) {
+        let list = self.lists.get_mut(at).and_then(Option::as_mut);
+        if let Some((list, session)) = list.zip(self.sessions.get(&session))
+            && family.is_none_or(is_meant)
+        {
             list.extend(read_places(*session, places));
-        }
-    }
-
-    fn add_family(&mut self, family: usize, term: &str, session: SessionId, places: &[u8]) {
-        let Some(Family { except, lengths, .. }) = self.lookup.families.get(family) else { return };
-        if term != except && lengths.contains(&term.len()) {
-            self.add(self.lookup.terms.len() + family, session, places);
         }
     }
 

@@ -27,14 +27,14 @@ export async function teamSession(main: HTMLElement, context: Context): Promise<
   const readAll = () => Promise.all([client.get("/v1/team/history/sessions/{id}", options), readTeamHistory(signal), read(first, PAGE)]);
   await into(main, context, readAll, ([session, history, page]) => {
     context.title(titleOf(session));
-    return [head(session, mayRemove(history, session)), conversation(session, read, page, first, wanted, signal)];
+    return [head(session, mayRemove(history, session), history.person === session.person), conversation(session, read, page, first, wanted, signal)];
   });
   const hit = main.querySelector<HTMLElement>("[aria-current]");
   hit?.scrollIntoView({ block: "center" });
   hit?.focus({ preventScroll: true });
 }
 
-function head(session: TeamSession, mayRemove: boolean): HTMLElement {
+function head(session: TeamSession, mayRemove: boolean, isOwn: boolean): HTMLElement {
   const { project, person, redacted } = session;
   return h(
     "header",
@@ -42,13 +42,14 @@ function head(session: TeamSession, mayRemove: boolean): HTMLElement {
     h("p", { class: "crumbs" }, h("a", { href: "#/team" }, "Team history"), " / ", h("a", { href: link(["team"], { project }) }, project)),
     h("h1", { tabindex: -1, dir: "auto" }, titleOf(session)),
     h("p", { class: "sum" }, h("strong", null, h("a", { href: link(["team"], { person }) }, person), ", ", time(session.updated_at, true)), count(session.messages, "message"), redacted > 0 && h("span", { class: "faint" }, `secrets were removed from ${count(redacted, "message")}`)),
-    mayRemove && h("div", { class: "session-actions" }, h("button", { onclick: () => void remove(session) }, "Stop sharing…")),
+    mayRemove && h("div", { class: "session-actions" }, h("button", { onclick: () => void remove(session, isOwn) }, isOwn ? "Stop sharing…" : "Remove…")),
   );
 }
 
-async function remove({ id, project }: TeamSession): Promise<void> {
-  const text = `The copy in ${project} will be removed. The session itself stays.`;
-  if (!(await ask({ title: "Stop sharing this session?", text, yes: "Stop sharing", danger: true }))) return;
+async function remove({ id, project, person }: TeamSession, isOwn: boolean): Promise<void> {
+  const [title, yes, more] = isOwn ? ["Stop sharing this session?", "Stop sharing", ""] : ["Remove this session from the team's history?", "Remove", `${person} can then never share it again. `];
+  const text = `The copy in ${project} will be removed. ${more}The session itself stays.`;
+  if (!(await ask({ title, text, yes, danger: true }))) return;
   await attempt(async () => {
     await client.delete("/v1/team/history/sessions/{id}", { path: { id } });
     location.hash = "#/team";
