@@ -87,7 +87,7 @@ function handOver(session: Session): void {
 
 /** Shares a session with a team project, or no longer shares it. */
 async function share({ id }: Session, shared: boolean, project: string, changed: () => void): Promise<void> {
-  const [title, yes, text] = shared ? ["Share this session?", "Share", `The members of ${project} can then read it. By default, secrets that bethink finds are removed from the copy.`] : ["Stop sharing this session?", "Stop sharing", `The copy in ${project} will be removed. The session itself stays.`];
+  const [title, yes, text] = shared ? ["Share this session?", "Share", `The members of ${project} can then read it. By default, secrets that bethink finds are removed.`] : ["Stop sharing this session?", "Stop sharing", `The copy in ${project} will be removed. The session itself stays.`];
   if (!(await ask({ title, text, yes, danger: true }))) return;
   await attempt(async () => {
     await client.put("/v1/sessions/{id}/sharing", { path: { id }, body: { shared } });

@@ -47,7 +47,7 @@ function head(session: TeamSession, mayRemove: boolean, isOwn: boolean): HTMLEle
 }
 
 async function remove({ id, project, person }: TeamSession, isOwn: boolean): Promise<void> {
-  const [title, yes, more] = isOwn ? ["Stop sharing this session?", "Stop sharing", ""] : ["Remove this session from the team's history?", "Remove", `${person} can then never share it again. `];
+  const [title, yes, more] = isOwn ? ["Stop sharing this session?", "Stop sharing", ""] : ["Remove this session?", "Remove", `${person} can never share it again. `];
   const text = `The copy in ${project} will be removed. ${more}The session itself stays.`;
   if (!(await ask({ title, text, yes, danger: true }))) return;
   await attempt(async () => {
