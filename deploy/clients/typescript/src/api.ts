@@ -1216,7 +1216,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Share a session of a shared project directory, whenever it began, or stop sharing it and remove the copy. */
+        /**
+         * Share a session of a shared project directory, even if it began before the directory was shared, or stop sharing it and remove
+         *     the copy.
+         */
         put: operations["session_share"];
         post?: never;
         delete?: never;
@@ -1302,10 +1305,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get which history is shared with the team, and the team's projects. */
+        /** Get which history is shared with the team, and the team projects. */
         get: operations["team_history_get"];
         put?: never;
-        /** Share the sessions of a project directory with the team. Copies are made in the background, without secrets. */
+        /** Share the sessions of a project directory with the team. Copies are made in the background, by default without the secrets that the scan finds. */
         post: operations["team_history_share"];
         /** Stop sharing the sessions of a project directory, and remove the copies. */
         delete: operations["team_history_unshare"];
@@ -1322,7 +1325,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the role of a person in a project of the team, or remove the person. Only an admin of the project may do that. */
+        /** Set the role of a person in a team project, or remove the person. Only an admin of the project may do that. */
         put: operations["team_history_member"];
         post?: never;
         delete?: never;
@@ -1377,8 +1380,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a shared session from the team's history, and do not share it again. Only the person who shares it may do that, and an
-         *     admin of the project.
+         * Remove a shared session from the team's history. You can remove your own sessions, and share them again later. An admin of the
+         *     project can remove anybody's; those can never be shared again.
          */
         delete: operations["team_history_remove"];
         options?: never;
@@ -1393,7 +1396,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the messages of a shared session, without secrets, thinking and images. */
+        /** Get the messages of a shared session, without thinking and images, and by default without the secrets that the scan finds. */
         get: operations["team_history_messages"];
         put?: never;
         post?: never;
@@ -4191,7 +4194,7 @@ export interface components {
             created_at: string;
             /** @description In a search of the team's history, the login of the person who shared the session. */
             person?: string | null;
-            /** @description In a search of the team's history, the name of the team's project. */
+            /** @description In a search of the team's history, the name of the team project. */
             project?: string | null;
         };
         /** @description What was found, best first. */
@@ -4242,7 +4245,7 @@ export interface components {
             created_at: string;
             /** @description When it last changed, as RFC 3339. */
             updated_at: string;
-            /** @description Name of the team's project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`. */
+            /** @description Name of the team project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`. */
             shared?: string | null;
             agent?: components["schemas"]["AgentSession"] | null;
             /** @description Sessions of its subagents and explorations, oldest first. Only in the answer to `GET /v1/sessions/{id}`. */
@@ -4274,9 +4277,9 @@ export interface components {
             /** @description Cursor of the next page; not set on the last page. */
             next_cursor?: string | null;
         };
-        /** @description The role of a person in a project of the team. */
+        /** @description The role of a person in a team project. */
         SetTeamMember: {
-            /** @description Name of the team's project. */
+            /** @description Name of the team project. */
             project: string;
             /** @description The login in the database. */
             person: string;
@@ -4292,7 +4295,7 @@ export interface components {
             /** @description A directory of the project. */
             project_dir: string;
             /**
-             * @description Name of the team's project, which all people who work on it must use; by default, that of the repository from which the
+             * @description Name of the team project, which all people who work on it must use; by default, that of the repository from which the
              *     directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
              */
             project?: string | null;
@@ -4306,7 +4309,7 @@ export interface components {
             /** @description The name. */
             name: string;
         };
-        /** @description Whether to share one session of a shared directory, whenever it began. */
+        /** @description Whether to share one session of a shared directory, even if it began before the directory was shared. */
         ShareSession: {
             shared: boolean;
         };
@@ -4314,13 +4317,13 @@ export interface components {
         SharedDirectory: {
             /** @description A directory of the project. */
             project_dir: string;
-            /** @description Name of the team's project. */
+            /** @description Name of the team project. */
             project: string;
             /** @description Sessions that began earlier are not shared, except those that were chosen. Absent if all are shared. */
             since?: string | null;
             /**
              * Format: int64
-             * @description Number of sessions with messages that will be shared, but are not yet. At most 1,000 are counted.
+             * @description Number of sessions with messages that are not copied yet. At most 1,000 are counted.
              */
             waiting: number;
             /** @description Why the newest messages could not be shared. */
@@ -4441,7 +4444,7 @@ export interface components {
             /** @description Who made the other version. */
             theirs_by: string;
         };
-        /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+        /** @description The history that is shared with the team: what this person shares, and the team projects. */
         TeamHistory: {
             /** @description This person's login in the database, by which others know them. Absent if history cannot be shared. */
             person?: string | null;
@@ -4449,7 +4452,7 @@ export interface components {
             problem?: string | null;
             /** @description The directories whose sessions this person shares. */
             shared?: components["schemas"]["SharedDirectory"][];
-            /** @description The team's projects of which this person is a member. */
+            /** @description The team projects of which this person is a member. */
             projects?: components["schemas"]["TeamProject"][];
         };
         /** @description Where to keep a project's team memory. */
@@ -4464,7 +4467,7 @@ export interface components {
             /** @description A directory to use instead of the default one, such as a synced or mounted folder. Must be absolute. */
             dir?: string | null;
         };
-        /** @description A person in a project of the team. */
+        /** @description A person in a team project. */
         TeamMember: {
             /** @description The login in the database. */
             person: string;
@@ -4475,7 +4478,7 @@ export interface components {
          * @enum {string}
          */
         TeamMemoryKind: "none" | "folder" | "repository";
-        /** @description A project of the team. */
+        /** @description A team project. */
         TeamProject: {
             /** @description The name. */
             name: string;
@@ -4487,11 +4490,11 @@ export interface components {
             sessions: number;
         };
         /**
-         * @description What a person may do in a project of the team. A reader reads and searches what is shared, a member also shares sessions, and an
-         *     admin also chooses the members, and may remove any shared session.
+         * @description What a person may do in a team project. A reader reads and searches what is shared, a contributor also shares sessions, and an admin
+         *     also chooses the members, and may remove any shared session.
          * @enum {string}
          */
-        TeamRole: "reader" | "member" | "admin";
+        TeamRole: "reader" | "contributor" | "admin";
         /** @description A session that a person shares. */
         TeamSession: {
             /**
@@ -4499,7 +4502,7 @@ export interface components {
              * @description The same ID as that of the original session.
              */
             id: string;
-            /** @description Name of the team's project. */
+            /** @description Name of the team project. */
             project: string;
             /** @description The login of the person who shared it. */
             person: string;
@@ -7594,7 +7597,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+            /** @description The history that is shared with the team: what this person shares, and the team projects. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7626,7 +7629,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+            /** @description The history that is shared with the team: what this person shares, and the team projects. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7689,7 +7692,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The history that is shared with the team: what this person shares, and the team's projects. */
+            /** @description The history that is shared with the team: what this person shares, and the team projects. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7705,7 +7708,7 @@ export interface operations {
     team_history_search: {
         parameters: {
             query: {
-                /** @description Name of the team's project */
+                /** @description Name of the team project */
                 project?: string;
                 /** @description The login of the person who shared them */
                 person?: string;
@@ -7749,7 +7752,7 @@ export interface operations {
     team_history_sessions: {
         parameters: {
             query?: {
-                /** @description Name of the team's project */
+                /** @description Name of the team project */
                 project?: string;
                 /** @description The login of the person who shared them */
                 person?: string;

@@ -1125,7 +1125,7 @@ class SearchHit(TypedDict):
     person: NotRequired[str | None]
     """In a search of the team's history, the login of the person who shared the session."""
     project: NotRequired[str | None]
-    """In a search of the team's history, the name of the team's project."""
+    """In a search of the team's history, the name of the team project."""
 
 
 class SearchHits(TypedDict):
@@ -1165,7 +1165,7 @@ class Session(TypedDict):
     updated_at: str
     """When it last changed, as RFC 3339."""
     shared: NotRequired[str | None]
-    """Name of the team's project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`."""
+    """Name of the team project that the session is shared with. Only in the answers to `GET /v1/sessions` and `GET /v1/sessions/{id}`."""
     agent: NotRequired[AgentSession | None]
     children: NotRequired[list[str]]
     """Sessions of its subagents and explorations, oldest first. Only in the answer to `GET /v1/sessions/{id}`."""
@@ -1194,7 +1194,7 @@ class ShareHistory(TypedDict):
     """A directory of the project."""
     project: NotRequired[str | None]
     """
-    Name of the team's project, which all people who work on it must use; by default, that of the repository from which the
+    Name of the team project, which all people who work on it must use; by default, that of the repository from which the
     directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
     """
     all: NotRequired[bool]
@@ -1211,7 +1211,7 @@ class ShareMemory(TypedDict):
 
 
 class ShareSession(TypedDict):
-    """Whether to share one session of a shared directory, whenever it began."""
+    """Whether to share one session of a shared directory, even if it began before the directory was shared."""
 
     shared: bool
 
@@ -1222,11 +1222,11 @@ class SharedDirectory(TypedDict):
     project_dir: str
     """A directory of the project."""
     project: str
-    """Name of the team's project."""
+    """Name of the team project."""
     since: NotRequired[str | None]
     """Sessions that began earlier are not shared, except those that were chosen. Absent if all are shared."""
     waiting: int
-    """Number of sessions with messages that will be shared, but are not yet. At most 1,000 are counted."""
+    """Number of sessions with messages that are not copied yet. At most 1,000 are counted."""
     problem: NotRequired[str | None]
     """Why the newest messages could not be shared."""
 
@@ -1391,10 +1391,10 @@ TeamMemoryKind: TypeAlias = Literal['none', 'folder', 'repository']
 """How a team memory is shared."""
 
 
-TeamRole: TypeAlias = Literal['reader', 'member', 'admin']
+TeamRole: TypeAlias = Literal['reader', 'contributor', 'admin']
 """
-What a person may do in a project of the team. A reader reads and searches what is shared, a member also shares sessions, and an
-admin also chooses the members, and may remove any shared session.
+What a person may do in a team project. A reader reads and searches what is shared, a contributor also shares sessions, and an admin
+also chooses the members, and may remove any shared session.
 """
 
 
@@ -1404,7 +1404,7 @@ class TeamSession(TypedDict):
     id: str
     """The same ID as that of the original session."""
     project: str
-    """Name of the team's project."""
+    """Name of the team project."""
     person: str
     """The login of the person who shared it."""
     title: NotRequired[str | None]
@@ -2699,10 +2699,10 @@ SessionState: TypeAlias = Plan | Skills | Agents | Tools | Files | Instructions
 
 
 class SetTeamMember(TypedDict):
-    """The role of a person in a project of the team."""
+    """The role of a person in a team project."""
 
     project: str
-    """Name of the team's project."""
+    """Name of the team project."""
     person: str
     """The login in the database."""
     role: NotRequired[TeamRole | None]
@@ -2719,7 +2719,7 @@ class SystemText(TypedDict):
 
 
 class TeamMember(TypedDict):
-    """A person in a project of the team."""
+    """A person in a team project."""
 
     person: str
     """The login in the database."""
@@ -2727,7 +2727,7 @@ class TeamMember(TypedDict):
 
 
 class TeamProject(TypedDict):
-    """A project of the team."""
+    """A team project."""
 
     name: str
     """The name."""
@@ -3064,7 +3064,7 @@ class SessionEvent(TypedDict):
 
 
 class TeamHistory(TypedDict):
-    """The history that is shared with the team: what this person shares, and the team's projects."""
+    """The history that is shared with the team: what this person shares, and the team projects."""
 
     person: NotRequired[str | None]
     """This person's login in the database, by which others know them. Absent if history cannot be shared."""
@@ -3073,7 +3073,7 @@ class TeamHistory(TypedDict):
     shared: NotRequired[list[SharedDirectory]]
     """The directories whose sessions this person shares."""
     projects: NotRequired[list[TeamProject]]
-    """The team's projects of which this person is a member."""
+    """The team projects of which this person is a member."""
 
 
 class Usage(TypedDict):
