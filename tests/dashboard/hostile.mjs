@@ -78,10 +78,14 @@ await withBrowser(async (browser) => {
       const shown = seq % 4 === 3 ? seq - 1 : seq;
       const open = page.getByRole("button", { name: `Show all of message ${shown}`, exact: true }).first();
       const dialog = page.getByRole("dialog");
+      // A row that is being replaced would lose the click.
+      await open.waitFor();
+      await settled(page);
       await open.click();
       await dialog.waitFor();
       await clean();
       await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
     }
   });
 
