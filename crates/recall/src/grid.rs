@@ -4,8 +4,6 @@
 
 use std::ops::Range;
 
-use crate::rank::SessionExtent;
-
 /// Maximum length of a stretch, in messages. A longer stretch is split into parts.
 const LONGEST: usize = 64;
 
@@ -16,14 +14,14 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn new(sessions: &[SessionExtent]) -> Self {
-        let mut starts = Vec::with_capacity(sessions.len() + 1);
+    /// Numbers as many messages of each session as given.
+    pub(crate) fn new(sessions: impl IntoIterator<Item = usize>) -> Self {
+        let mut starts = vec![0];
         let mut end = 0;
-        for session in sessions {
-            starts.push(end);
-            end += session.last as usize;
-        }
-        starts.push(end);
+        starts.extend(sessions.into_iter().map(|messages| {
+            end += messages;
+            end
+        }));
         Self { starts }
     }
 
@@ -83,16 +81,15 @@ impl Stretches {
         self.bounds[number]..self.bounds[number + 1]
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<usize>> {
-        self.bounds.windows(2).map(|pair| pair[0]..pair[1])
-    }
-
     /// Returns the number of the stretch that contains `at`; it is `from` or a later stretch.
     pub(crate) fn of(&self, at: usize, from: usize) -> usize {
-        // It is usually `from` or the next one.
-        (from..from + 2)
-            .find(|number| self.bounds.get(number + 1).is_some_and(|end| at < *end))
-            .unwrap_or_else(|| self.bounds.partition_point(|bound| *bound <= at).saturating_sub(1))
+        // It is usually near, so the steps double.
+        let mut step = 1;
+        while self.bounds.get(from + step).is_some_and(|end| *end <= at) {
+            step *= 2;
+        }
+        let ends = &self.bounds[from + 1..(from + step).min(self.bounds.len())];
+        from + ends.partition_point(|end| *end <= at)
     }
 }
 
@@ -100,15 +97,9 @@ impl Stretches {
 mod tests {
     use super::*;
 
-    fn grid(lasts: &[u32]) -> Grid {
-        let extents: Vec<_> =
-            lasts.iter().map(|last| SessionExtent { last: *last, messages: 1, terms: 1 }).collect();
-        Grid::new(&extents)
-    }
-
     #[test]
     fn an_index_leads_back_to_its_place() {
-        let grid = grid(&[3, 0, 5]);
+        let grid = Grid::new([3, 0, 5]);
         assert_eq!(grid.len(), 3 + 5);
         for (session, last) in [(0, 3), (1, 0), (2, 5)] {
             assert_eq!(grid.index(session, 0), None, "no message has this number");
@@ -123,11 +114,11 @@ mod tests {
 
     #[test]
     fn stretches_cover_all_once_and_stay_in_their_session() {
-        let grid = grid(&[9, 200]);
+        let grid = Grid::new([9, 200]);
         let begins = [(0, 1), (0, 5), (1, 1), (1, 150)];
         let begins = begins.iter().map(|(session, seq)| grid.index(*session, *seq).unwrap());
         let stretches = grid.stretches(begins);
-        let all: Vec<_> = stretches.iter().collect();
+        let all: Vec<_> = (0..stretches.len()).map(|number| stretches.get(number)).collect();
         assert_eq!(all[0], 0..4);
         assert_eq!(all[1], 4..9);
         assert_eq!(all.last().unwrap().end, grid.len());

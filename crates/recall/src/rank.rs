@@ -23,6 +23,9 @@ const FIELDS: [f32; Counts::FIELDS] = [1.0, 1.0, 0.9, 0.7];
 /// questions that have an answer.
 const FITS: f32 = 0.2;
 
+/// How far a message's neighbors are from it, in messages.
+const REACH: usize = 2;
+
 #[derive(Clone, Copy, Debug)]
 pub struct SessionExtent {
     /// Sequence number of the session's last message.
@@ -68,11 +71,26 @@ pub struct RankedMessage {
 
 /// Returns the best messages, best first; none if nothing fits.
 pub fn rank(evidence: &Evidence<'_>, weights: &Weights, limit: usize) -> Vec<RankedMessage> {
-    Ranking { evidence, grid: Grid::new(evidence.sessions), weights }.best(limit)
+    Ranking { evidence, grid: grid(evidence), weights }.best(limit)
+}
+
+/// Numbers the messages of sessions that contain a term. A question about one session of a thousand should not cost more than that
+/// session does.
+fn grid(evidence: &Evidence<'_>) -> Grid {
+    let mut lasts = vec![0; evidence.sessions.len()];
+    let lists = evidence.terms.iter().flatten().chain(&evidence.families);
+    for posting in lists.copied().flatten() {
+        let session = posting.session as usize;
+        if let Some(last) = lasts.get_mut(session) {
+            *last = evidence.sessions[session].last as usize;
+        }
+    }
+    Grid::new(lasts)
 }
 
 struct Ranking<'a> {
     evidence: &'a Evidence<'a>,
+    /// The other sessions have no messages here.
     grid: Grid,
     weights: &'a Weights,
 }
@@ -82,22 +100,30 @@ impl Ranking<'_> {
         if limit == 0 || self.grid.len() == 0 {
             return Vec::new();
         }
-        let stretches = self.grid.stretches(self.places(self.evidence.begins));
-        let (own, term_weights) = self.own();
+        let term_weights = self.term_weights();
         if !self.fits(&term_weights) {
             return Vec::new();
         }
-        let around = self.around(&stretches);
+        let stretches = self.grid.stretches(self.places(self.evidence.begins));
+        let scores = self.scores(&stretches, &term_weights);
         let extras = self.extras();
-        let weights = self.weights;
         let mut found: Vec<(usize, f32)> = Vec::new();
-        for (number, stretch) in stretches.iter().enumerate() {
-            if around[number] > 0.0 {
-                let whole = weights.stretch * around[number];
-                for at in stretch.clone() {
-                    let near = near(weights, &own, &extras.asks, &stretch, at);
-                    let says = if self.evidence.literal { own[at] } else { near };
-                    if says > 0.0 && extras.allowed.as_ref().is_none_or(|allowed| allowed[at]) {
+        for scored in &scores.stretches {
+            let stretch = stretches.get(scored.number);
+            let own = &scores.own[scored.first..][..stretch.len()];
+            let whole = self.weights.stretch * scored.whole;
+            let mut next = 0;
+            for hit in (0..own.len()).filter(|place| own[*place] > 0.0) {
+                let reached = match self.evidence.literal {
+                    true => hit..hit + 1,
+                    false => hit.saturating_sub(REACH).max(next)..(hit + REACH + 1).min(own.len()),
+                };
+                next = reached.end;
+                for place in reached {
+                    let at = stretch.start + place;
+                    if extras.allowed.as_ref().is_none_or(|all| all.contains(at)) {
+                        let answers = place > 0 && extras.asks.contains(at - 1);
+                        let near = near(self.weights, own, place, answers);
                         found.push((at, near + whole + extras.of(at)));
                     }
                 }
@@ -118,44 +144,90 @@ impl Ranking<'_> {
         list.iter().filter_map(|posting| self.at(posting))
     }
 
-    /// Returns for each message whether it is in one of the lists.
-    fn marked<'b>(&self, lists: impl IntoIterator<Item = &'b [Posting]>) -> Vec<bool> {
-        let mut marked = vec![false; self.grid.len()];
+    /// Returns the messages that are in one of the lists.
+    fn marked<'b>(&self, lists: impl IntoIterator<Item = &'b [Posting]>) -> MessageSet {
+        let mut marked = MessageSet::new(self.grid.len());
         for list in lists {
-            self.places(list).for_each(|at| marked[at] = true);
+            self.places(list).for_each(|at| marked.insert(at));
         }
         marked
     }
 
-    /// Returns the score of each message's own words, and the weight of each term.
-    fn own(&self) -> (Vec<f32>, Vec<f32>) {
+    /// Returns the number of messages, and the mean number of terms in one.
+    fn extent(&self) -> (f32, f32) {
         let sessions = self.evidence.sessions;
         let messages = to_float(sessions.iter().map(|session| session.messages).sum()).max(1.0);
         let terms: u64 = sessions.iter().map(|session| session.terms).sum();
-        let mean = (to_float(terms) / messages).max(1.0);
-        let (mut scores, mut weights) = (vec![0.0; self.grid.len()], Vec::new());
-        for list in &self.evidence.terms {
-            let found = list.map_or(messages, |list| to_float(list.len() as u64));
-            let weight = rarity(messages, found);
-            weights.push(weight);
-            self.add(&mut scores, list.unwrap_or_default(), weight, mean);
-        }
-        for list in &self.evidence.families {
-            let weight = self.weights.family * rarity(messages, to_float(list.len() as u64));
-            self.add(&mut scores, list, weight, mean);
-        }
-        (scores, weights)
+        (messages, (to_float(terms) / messages).max(1.0))
     }
 
-    fn add(&self, scores: &mut [f32], list: &[Posting], weight: f32, mean: f32) {
+    fn term_weights(&self) -> Vec<f32> {
+        let (messages, _) = self.extent();
+        let weight = |list: &Option<&[Posting]>| {
+            rarity(messages, list.map_or(messages, |list| to_float(list.len() as u64)))
+        };
+        self.evidence.terms.iter().map(weight).collect()
+    }
+
+    /// Returns the scores of messages' own words, and those of whole stretches as if each were one message.
+    fn scores(&self, stretches: &Stretches, term_weights: &[f32]) -> Scores {
+        let Evidence { terms, families, .. } = self.evidence;
+        let (messages, mean_terms) = self.extent();
+        let share = self.weights.family;
+        let terms = terms.iter().zip(term_weights);
+        let terms = terms.filter_map(|(list, weight)| Some((1.0, *weight, (*list)?)));
+        let families = families
+            .iter()
+            .map(|list| (share, share * rarity(messages, to_float(list.len() as u64)), *list));
+        let lasts = self.evidence.sessions.iter().map(|session| u64::from(session.last));
+        let mean = to_float(self.grid.len() as u64) / to_float(stretches.len() as u64).max(1.0);
+        // The number of stretches of all sessions, if those that are not numbered are as long.
+        let count = to_float(lasts.sum()) / mean.max(1.0);
+        let mut scores = Scores::new(stretches.len());
+        for (share, weight, list) in terms.chain(families) {
+            let found = self.add(&mut scores, stretches, list, weight, mean_terms);
+            let weight = share * rarity(count, to_float(found.len() as u64));
+            let Weights { stretch_repeats: repeats, stretch_length, .. } = *self.weights;
+            for (at, often) in found {
+                let scored = &mut scores.stretches[at];
+                let length = to_float(stretches.get(scored.number).len() as u64);
+                let damped = repeats * (1.0 - stretch_length + stretch_length * length / mean);
+                scored.whole += weight * often * (repeats + 1.0) / (often + damped);
+            }
+        }
+        scores
+    }
+
+    /// Adds the scores of one list. Returns for each stretch with a posting its index in the scores, and the frequency.
+    fn add(
+        &self,
+        scores: &mut Scores,
+        stretches: &Stretches,
+        list: &[Posting],
+        weight: f32,
+        mean: f32,
+    ) -> Vec<(usize, f32)> {
         let Weights { repeats, length, .. } = *self.weights;
+        let mut found: Vec<(usize, f32)> = Vec::new();
+        let (mut number, mut stretch, mut scored) = (0, 0..0, 0);
         for posting in list {
             let Some(at) = self.at(posting) else { continue };
             let often = frequency(posting.counts);
+            if !stretch.contains(&at) {
+                number = stretches.of(at, number);
+                stretch = stretches.get(number);
+                scored = scores.of(number, stretch.len());
+                found.push((scored, 0.0));
+            }
+            if let Some((_, sum)) = found.last_mut() {
+                *sum += often;
+            }
             let terms = Posting::length_of(posting.length);
             let damped = repeats * (1.0 - length + length * terms / mean);
-            scores[at] += weight * often * (repeats + 1.0) / (often + damped);
+            scores.own[scores.stretches[scored].first + at - stretch.start] +=
+                weight * often * (repeats + 1.0) / (often + damped);
         }
+        found
     }
 
     /// Whether there is a message that, with its neighbors, contains terms with at least [`FITS`] of the question's
@@ -190,35 +262,6 @@ impl Ranking<'_> {
         false
     }
 
-    /// Returns the score of each stretch as if it were one message.
-    fn around(&self, stretches: &Stretches) -> Vec<f32> {
-        let Weights { stretch_repeats: repeats, stretch_length, family, .. } = *self.weights;
-        let count = to_float(stretches.len() as u64);
-        let mean = to_float(self.grid.len() as u64) / count.max(1.0);
-        let mut scores = vec![0.0; stretches.len()];
-        let terms = self.evidence.terms.iter().flatten().map(|list| (1.0, *list));
-        let families = self.evidence.families.iter().map(|list| (family, *list));
-        for (share, list) in terms.chain(families) {
-            let mut found: Vec<(usize, f32)> = Vec::new();
-            let mut number = 0;
-            for posting in list {
-                let Some(at) = self.at(posting) else { continue };
-                number = stretches.of(at, number);
-                match found.last_mut() {
-                    Some((last, often)) if *last == number => *often += frequency(posting.counts),
-                    _ => found.push((number, frequency(posting.counts))),
-                }
-            }
-            let weight = share * rarity(count, to_float(found.len() as u64));
-            for (number, often) in found {
-                let length = to_float(stretches.get(number).len() as u64);
-                let damped = repeats * (1.0 - stretch_length + stretch_length * length / mean);
-                scores[number] += weight * often * (repeats + 1.0) / (often + damped);
-            }
-        }
-        scores
-    }
-
     fn days(&self) -> Vec<&[Posting]> {
         let Evidence { days, days_after, .. } = self.evidence;
         match days.iter().all(|day| day.is_empty()) {
@@ -233,43 +276,95 @@ impl Ranking<'_> {
         let mut parties =
             evidence.speakers.iter().filter(|list| !list.is_empty() && list.len() >= few);
         let party = parties.next().filter(|_| parties.next().is_none());
-        let mut added = vec![(self.weights.speaker, self.marked(party.copied()))];
-        added.push((self.weights.when, self.marked([evidence.tells_when])));
-        added.push((self.weights.named_day, self.marked(self.days())));
-        added.push((-self.weights.asking, self.marked([evidence.ends_asking])));
+        let weights = self.weights;
+        let added = [
+            (weights.speaker, party.copied().into_iter().collect()),
+            (weights.when, vec![evidence.tells_when]),
+            (weights.named_day, self.days()),
+            (-weights.asking, vec![evidence.ends_asking]),
+        ];
+        let added =
+            added.into_iter().filter(|(_, lists)| lists.iter().any(|list| !list.is_empty()));
+        let added = added.map(|(weight, lists)| (weight, self.marked(lists))).collect();
         let filters = evidence.filters.iter().map(|lists| self.marked(lists.iter().copied()));
         let allowed = filters.reduce(|mut all, one| {
-            all.iter_mut().zip(one).for_each(|(all, one)| *all &= one);
+            all.0.iter_mut().zip(one.0).for_each(|(all, one)| *all &= one);
             all
         });
         Extras { asks: self.marked([evidence.asks, evidence.ends_asking]), added, allowed }
     }
 }
 
+/// Scores in the stretches that contain a term. The others take hardly any memory, because there may be half a million.
+struct Scores {
+    /// For each stretch its index in `stretches`, plus one; zero if it contains no term.
+    indexes: Vec<u32>,
+    stretches: Vec<ScoredStretch>,
+    /// The scores of messages' own words.
+    own: Vec<f32>,
+}
+
+struct ScoredStretch {
+    number: usize,
+    /// The index of its first message in `own`.
+    first: usize,
+    /// The score of its words as if it were one message.
+    whole: f32,
+}
+
+impl Scores {
+    fn new(stretches: usize) -> Self {
+        Self { indexes: vec![0; stretches], stretches: Vec::new(), own: Vec::new() }
+    }
+
+    /// Returns the index of a stretch, which has this length.
+    fn of(&mut self, number: usize, length: usize) -> usize {
+        let index = &mut self.indexes[number];
+        if *index == 0 {
+            self.stretches.push(ScoredStretch { number, first: self.own.len(), whole: 0.0 });
+            self.own.resize(self.own.len() + length, 0.0);
+            *index = u32::try_from(self.stretches.len()).unwrap_or(u32::MAX);
+        }
+        *index as usize - 1
+    }
+}
+
+/// A set of messages, one bit each.
+struct MessageSet(Vec<u64>);
+
+impl MessageSet {
+    fn new(messages: usize) -> Self {
+        Self(vec![0; messages.div_ceil(64)])
+    }
+
+    fn insert(&mut self, at: usize) {
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    fn contains(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 == 1
+    }
+}
+
 struct Extras {
-    asks: Vec<bool>,
-    added: Vec<(f32, Vec<bool>)>,
-    /// For each message, whether the filters allow it; `None` if there are no filters.
-    allowed: Option<Vec<bool>>,
+    asks: MessageSet,
+    added: Vec<(f32, MessageSet)>,
+    /// The messages that the filters allow; `None` if there are no filters.
+    allowed: Option<MessageSet>,
 }
 
 impl Extras {
     fn of(&self, at: usize) -> f32 {
-        self.added.iter().filter(|(_, marked)| marked[at]).map(|(weight, _)| weight).sum()
+        self.added.iter().filter(|(_, marked)| marked.contains(at)).map(|(weight, _)| weight).sum()
     }
 }
 
-/// Returns a message's own score plus shares of its neighbors' scores in the stretch.
-fn near(
-    weights: &Weights,
-    own: &[f32],
-    asks: &[bool],
-    stretch: &std::ops::Range<usize>,
-    at: usize,
-) -> f32 {
-    let after = |steps: usize| if at + steps < stretch.end { own[at + steps] } else { 0.0 };
-    let before = |steps: usize| if at >= stretch.start + steps { own[at - steps] } else { 0.0 };
-    let answers = if at > stretch.start && asks[at - 1] { weights.answers } else { 0.0 };
+/// Returns the own score of the message at a place of a stretch, plus shares of its neighbors' scores in the stretch. `answers` states
+/// whether the message before asks something.
+fn near(weights: &Weights, own: &[f32], at: usize, answers: bool) -> f32 {
+    let after = |steps: usize| own.get(at + steps).copied().unwrap_or_default();
+    let before = |steps: usize| at.checked_sub(steps).map_or(0.0, |at| own[at]);
+    let answers = if answers { weights.answers } else { 0.0 };
     own[at]
         + weights.next * after(1)
         + weights.second_next * after(2)

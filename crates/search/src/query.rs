@@ -54,8 +54,9 @@ pub(crate) struct Filter {
 
 /// The terms to look up, grouped by their purpose.
 struct TermPlan {
-    /// In this order: words, marks that every search needs, speakers, days, and the days after them; then the filter
-    /// groups. A hit must have one term from each filter group.
+    words: Vec<String>,
+    /// In this order: marks that every search needs, speakers, days, and the days after them; then the filter groups. A hit
+    /// must have one mark from each filter group.
     groups: Vec<Vec<String>>,
     families: Vec<Family>,
     literal: bool,
@@ -142,8 +143,9 @@ impl SearchService {
         history: &SearchedHistory,
         plan: &TermPlan,
     ) -> Result<(TermPlaces, bool)> {
-        let (terms, families) = (plan.groups.concat(), plan.families.clone());
-        let lookup = |scope| IndexLookup { scope, terms, families, most: POSTINGS };
+        let TermPlan { words, groups, families, .. } = plan;
+        let (terms, marks, families) = (words.clone(), groups.concat(), families.clone());
+        let lookup = |scope| IndexLookup { scope, terms, families, marks, most: POSTINGS };
         let lookup = match history {
             SearchedHistory::Own(scope) => lookup(scope.clone()),
             // Messages are shared together with their terms.
@@ -349,7 +351,7 @@ async fn ranked_within(
     plan: TermPlan,
     limit: usize,
 ) -> Result<Vec<RankedMessage>> {
-    if plan.groups.first().is_none_or(Vec::is_empty) {
+    if plan.words.is_empty() {
         return Ok(Vec::new());
     }
     blocking(move || Ok(plan.rank(&found, limit))).await
@@ -432,9 +434,10 @@ impl TermPlan {
             let (first, last) = (*days.start(), *days.end());
             (days_of(first, last), days_of(Day(last.0 + 1), Day(last.0 + DAYS_AFTER)))
         });
-        let mut groups = vec![question.terms.clone(), marks.into(), speakers, days, after];
+        let mut groups = vec![marks.into(), speakers, days, after];
         groups.extend(filter.marks(today));
-        Self { groups, families: families(question), literal: question.is_keywords }
+        let words = question.terms.clone();
+        Self { words, groups, families: families(question), literal: question.is_keywords }
     }
 
     fn rank(&self, found: &TermPlaces, limit: usize) -> Vec<RankedMessage> {
@@ -447,12 +450,10 @@ impl TermPlan {
                 terms: one.terms,
             })
             .collect();
-        let mut lists = found.lists.iter().map(|list| list.as_deref());
+        let terms = found.lists.iter().map(|list| list.as_deref()).collect();
+        let mut marks = found.marks.iter().map(|list| list.as_deref().unwrap_or_default());
         let mut groups =
-            self.groups.iter().map(|group| lists.by_ref().take(group.len()).collect::<Vec<_>>());
-        let terms = groups.next().unwrap_or_default();
-        let mut groups = groups
-            .map(|group| group.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>());
+            self.groups.iter().map(|group| marks.by_ref().take(group.len()).collect::<Vec<_>>());
         let mut next = || groups.next().unwrap_or_default();
         let [begins, asks, ends_asking, tells_when] = next()[..] else { return Vec::new() };
         let (speakers, days, days_after) = (next(), next(), next());

@@ -23,9 +23,11 @@ pub use columns::{
     CANDIDATE_STATES, JOB_STATES, PROPOSAL_STATES, ROLES, at, integer, not_found, number_in,
     read_message_id, unreadable, unsigned, word,
 };
-pub use lists::{ListedSession, SearchedSessions, key_ranges, read_lists};
+pub use lists::{
+    FoundPage, FoundTerms, KeyRange, ListedSession, SearchedSessions, key_ranges, most_marks,
+};
 pub use plan::{AppendPlan, NewReceipt, PlannedMessage};
-pub use postings::{PostingPage, merge};
+pub use postings::{POSTINGS_OF_PAGE, PostingPage, merge};
 pub use receipts::{oldest_kept, reused};
 pub use records::{read_json, write_json};
 pub use rows::{

@@ -7,6 +7,11 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::postings::{PageEntry, can_be_kept, doc, entries, key, place, session};
 
+/// One of this many postings may be one of a mark. Marks help to rank, but in a large history most of them are far from any term.
+const MARKS: usize = 4;
+/// Maximum number of sessions in which each mark is looked up separately.
+const MOST_RANGES: usize = 16;
+
 /// A session of the scope, and its number in the index if it is indexed.
 #[derive(Clone, Copy, Debug)]
 pub struct ListedSession {
@@ -46,62 +51,156 @@ impl SearchedSessions {
     /// Returns the result of a lookup that finds nothing.
     pub fn nothing(self, lookup: &IndexLookup) -> TermPlaces {
         let nothing = |count| vec![Some(Vec::new()); count];
-        let (lists, families) = (nothing(lookup.terms.len()), nothing(lookup.families.len()));
-        TermPlaces { sessions: self.sessions, lists, families }
+        TermPlaces {
+            sessions: self.sessions,
+            lists: nothing(lookup.terms.len()),
+            families: nothing(lookup.families.len()),
+            marks: nothing(lookup.marks.len()),
+        }
     }
 }
 
-/// Returns the first and the last possible key of each term, followed by those of each family.
-pub fn key_ranges(lookup: &IndexLookup, (first, last): (u32, u32)) -> Vec<[Vec<u8>; 2]> {
-    let nothing = || [vec![0], Vec::new()];
-    let terms = lookup.terms.iter().map(|term| match can_be_kept(term) {
-        true => [doc(first, 0), doc(last, u32::MAX)].map(|doc| key(term.as_bytes(), doc)),
-        false => nothing(),
-    });
+/// The first and the last possible key of postings for a list, in sessions with numbers from the first to the last. The list is
+/// named by its position: terms come before families.
+#[derive(Clone, Debug)]
+pub struct KeyRange {
+    pub list: usize,
+    pub sessions: (u32, u32),
+    pub low: Vec<u8>,
+    pub high: Vec<u8>,
+}
+
+/// A page that was found for a list; `None` if the list has too many of them to read.
+pub type FoundPage = (usize, Option<Vec<u8>>);
+
+/// Returns the ranges of terms and families, for sessions with numbers from the first to the last.
+pub fn key_ranges(lookup: &IndexLookup, sessions: (u32, u32)) -> Vec<KeyRange> {
+    let terms = lookup.terms.iter().map(|term| term_range(term, sessions));
     // No byte of a term is this large.
-    let families = lookup.families.iter().map(|family| match can_be_kept(&family.start) {
-        true => [family.start.as_bytes().to_vec(), [family.start.as_bytes(), &[0xff]].concat()],
-        false => nothing(),
+    let families = lookup.families.iter().map(|Family { start, .. }| {
+        can_be_kept(start)
+            .then(|| [start.as_bytes().to_vec(), [start.as_bytes(), &[0xff]].concat()])
     });
-    terms.chain(families).collect()
+    let ranges = (0..).zip(terms.chain(families));
+    let range = |(list, range): (usize, Option<[Vec<u8>; 2]>)| {
+        range.map(|[low, high]| KeyRange { list, sessions, low, high })
+    };
+    ranges.filter_map(range).collect()
+}
+
+fn term_range(term: &str, (first, last): (u32, u32)) -> Option<[Vec<u8>; 2]> {
+    let ends = [doc(first, 0), doc(last, u32::MAX)];
+    can_be_kept(term).then(|| ends.map(|doc| key(term.as_bytes(), doc)))
 }
 
 type List = Option<Vec<Posting>>;
 
-/// Reads the postings of terms and of families. Each page comes with the index of the key range that it was found for.
-pub fn read_lists(
-    lookup: &IndexLookup,
-    pages: &[(usize, Vec<u8>)],
+/// The postings of terms and families. Those of marks are read next, in the sessions in which they occur.
+#[derive(Debug)]
+pub struct FoundTerms {
     searched: SearchedSessions,
-) -> StoreResult<TermPlaces> {
-    let terms = lookup.terms.len();
-    let mut found: Vec<Vec<PageEntry<'_>>> = vec![Vec::new(); terms + lookup.families.len()];
-    for (at, body) in pages {
-        let at = *at;
+    lists: Vec<List>,
+    most_marks: usize,
+}
+
+impl FoundTerms {
+    /// Reads the pages that were found for [`key_ranges`].
+    pub fn read(
+        lookup: &IndexLookup,
+        pages: &[FoundPage],
+        mut searched: SearchedSessions,
+    ) -> StoreResult<Self> {
+        let IndexLookup { terms, families, most, .. } = lookup;
+        let is_wanted = |list: usize, term: &[u8]| match list.checked_sub(terms.len()) {
+            None => term == terms[list].as_bytes(),
+            Some(family) => is_in(&families[family], term),
+        };
+        let count = terms.len() + families.len();
+        let (lists, left) = read_lists(count, is_wanted, pages, &searched.numbers, *most)?;
+        let mut occurs = vec![false; searched.sessions.len()];
+        for posting in lists.iter().flatten().flatten() {
+            occurs[posting.session as usize] = true;
+        }
+        searched.numbers.retain(|(_, place)| occurs[*place as usize]);
+        Ok(Self { searched, lists, most_marks: most_marks(*most, left) })
+    }
+
+    /// Returns the number of postings that can be read for marks.
+    pub fn most_marks(&self) -> usize {
+        self.most_marks
+    }
+
+    /// Returns the ranges of marks: of each session, or of all that are not before the first or after the last one.
+    pub fn mark_ranges(&self, lookup: &IndexLookup) -> Vec<KeyRange> {
+        let Some(all) = self.searched.range() else { return Vec::new() };
+        let sessions = match self.searched.numbers.len() {
+            ..=MOST_RANGES => {
+                self.searched.numbers.iter().map(|(number, _)| (*number, *number)).collect()
+            }
+            _ => vec![all],
+        };
+        let marks = (0..).zip(&lookup.marks);
+        let ranges = marks.flat_map(|(list, mark)| {
+            sessions.iter().filter_map(move |sessions| {
+                let [low, high] = term_range(mark, *sessions)?;
+                Some(KeyRange { list, sessions: *sessions, low, high })
+            })
+        });
+        ranges.collect()
+    }
+
+    /// Reads the pages that were found for [`mark_ranges`](Self::mark_ranges).
+    pub fn with_marks(self, lookup: &IndexLookup, pages: &[FoundPage]) -> StoreResult<TermPlaces> {
+        let Self { searched, mut lists, most_marks } = self;
+        let is_wanted = |list: usize, term: &[u8]| term == lookup.marks[list].as_bytes();
+        let count = lookup.marks.len();
+        let (marks, _) = read_lists(count, is_wanted, pages, &searched.numbers, most_marks)?;
+        let families = lists.split_off(lookup.terms.len());
+        Ok(TermPlaces { sessions: searched.sessions, lists, families, marks })
+    }
+}
+
+/// Returns how many postings of marks to read, after those of the terms.
+pub fn most_marks(most: usize, left: usize) -> usize {
+    left.min(most / MARKS)
+}
+
+/// Reads the postings of each list in sessions with these numbers, rarest lists first. Returns also how many more could be read.
+fn read_lists(
+    count: usize,
+    is_wanted: impl Fn(usize, &[u8]) -> bool,
+    pages: &[FoundPage],
+    numbers: &[(u32, u32)],
+    most: usize,
+) -> StoreResult<(Vec<List>, usize)> {
+    let mut found: Vec<Vec<PageEntry<'_>>> = vec![Vec::new(); count];
+    let mut rarest: Vec<usize> = (0..count).collect();
+    for (list, body) in pages {
+        let list = *list;
+        let Some(body) = body else {
+            rarest.retain(|one| *one != list);
+            continue;
+        };
         for entry in entries(body) {
             let entry = entry?;
-            let wanted = match at.checked_sub(terms) {
-                None => entry.term == lookup.terms[at].as_bytes(),
-                Some(family) => is_in(&lookup.families[family], entry.term),
-            };
-            if wanted {
-                found[at].push(entry);
+            if is_wanted(list, entry.term) {
+                found[list].push(entry);
             }
         }
     }
     let size = |entries: &[PageEntry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
-    let mut rarest: Vec<usize> = (0..found.len()).collect();
-    rarest.sort_by_key(|at| (size(&found[*at]), *at));
-    let places = SessionPlaces::new(&searched.numbers);
-    let mut lists: Vec<List> = vec![None; found.len()];
-    let mut left = lookup.most;
-    for at in rarest {
-        let Some(rest) = left.checked_sub(size(&found[at])) else { break };
+    rarest.sort_by_key(|list| (size(&found[*list]), *list));
+    let places = SessionPlaces::new(numbers);
+    let mut lists: Vec<List> = vec![None; count];
+    let mut left = most;
+    for list in rarest {
+        // Segments are found in any order, but mostly have different sessions.
+        found[list].sort_by_key(PageEntry::first);
+        let Some(rest) = left.checked_sub(size(&found[list])) else { break };
         left = rest;
-        lists[at] = Some(read_list(&found[at], &places)?);
+        lists[list] = Some(read_list(&found[list], &places)?);
     }
-    let families = lists.split_off(terms);
-    Ok(TermPlaces { sessions: searched.sessions, lists, families })
+    Ok((lists, left))
 }
 
 fn is_in(family: &Family, term: &[u8]) -> bool {
@@ -152,7 +251,7 @@ fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<V
     }
     // Sorts by position in the scope. Mostly sorted already, because segments are in chronological order.
     list.sort_by_key(|posting| (posting.session, posting.seq));
-    // The terms of a family may occur in the same message.
+    // The terms of a family may occur in the same message, and a page may have been found for two ranges.
     list.dedup_by(|next, kept| {
         let same = (next.session, next.seq) == (kept.session, kept.seq);
         if same {

@@ -14,6 +14,8 @@ const BODY_BYTES: usize = 3_900;
 /// Size of an entry's postings, in bytes, at which no more postings are added. The entry fits into a body even with the
 /// longest term.
 const ENTRY_BYTES: usize = 3_600;
+/// About the number of postings in a page that a common term fills: with distances from 128 messages on, a posting has 4 bytes.
+pub const POSTINGS_OF_PAGE: usize = ENTRY_BYTES / 4;
 /// Maximum length of a term, in bytes.
 const TERM_BYTES: usize = 220;
 
@@ -134,6 +136,11 @@ fn read_entry<'a>(rest: &mut &'a [u8]) -> Option<PageEntry<'a>> {
 }
 
 impl PageEntry<'_> {
+    /// Returns the first message; zero if it is unreadable.
+    pub(crate) fn first(&self) -> Doc {
+        take_number(&mut &*self.bytes).unwrap_or_default()
+    }
+
     /// Adds the postings to `to`, in ascending order.
     pub(crate) fn read(&self, mut to: impl FnMut(StoredOccurrence)) -> StoreResult<()> {
         let (mut rest, mut doc) = (self.bytes, 0_u64);

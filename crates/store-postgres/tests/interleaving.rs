@@ -169,8 +169,13 @@ async fn segments_that_are_being_merged_are_left_alone() {
         tidied.await.unwrap().unwrap();
     }
     let scope = SearchScope::Session(SESSION);
-    let lookup =
-        IndexLookup { scope, terms: vec!["word".into()], families: Vec::new(), most: 1_000 };
+    let lookup = IndexLookup {
+        scope,
+        terms: vec!["word".into()],
+        families: Vec::new(),
+        marks: Vec::new(),
+        most: 1_000,
+    };
     let found = stage.stores[1].lookup(lookup).await.unwrap().lists.remove(0).unwrap();
     let counts: Vec<u8> = found.iter().map(|posting| posting.counts.of(0)).collect();
     assert_eq!(counts, [1; 8]);

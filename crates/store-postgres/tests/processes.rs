@@ -226,7 +226,8 @@ async fn two_stores_index_and_merge_at_once() {
     for store in &stores {
         let scope = SearchScope::Session(session);
         let terms = vec!["common".to_owned(), "word7".to_owned()];
-        let lookup = IndexLookup { scope, terms, families: Vec::new(), most: 1_000 };
+        let lookup =
+            IndexLookup { scope, terms, families: Vec::new(), marks: Vec::new(), most: 1_000 };
         let found = store.lookup(lookup).await.unwrap();
         let seqs = |list: usize| -> Vec<u32> {
             found.lists[list].as_ref().unwrap().iter().map(|posting| posting.seq).collect()

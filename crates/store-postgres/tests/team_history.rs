@@ -150,6 +150,7 @@ fn lookup(terms: &[&str]) -> IndexLookup {
         scope: SearchScope::All,
         terms: terms.iter().map(|term| (*term).to_owned()).collect(),
         families: vec![Family { start: "even".into(), except: "even".into(), lengths: 4..=8 }],
+        marks: Vec::new(),
         most: 1_000,
     }
 }

@@ -1,13 +1,15 @@
 //! Finds where terms occur.
 
 use bethink_store::{IndexLookup, SearchScope, StoreError, StoreResult, TermPlaces};
-use bethink_store_format::{ListedSession, SearchedSessions, key_ranges, read_lists};
+use bethink_store_format::{
+    FoundPage, FoundTerms, KeyRange, ListedSession, SearchedSessions, key_ranges,
+};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 
 use crate::readers::Readers;
 use crate::segments;
-use crate::sql::{not_found, sql};
+use crate::sql::{Row, not_found, sql};
 
 /// Returns all sessions in one row. A project may have a thousand, and passing that many rows takes longer than the rest
 /// of a search.
@@ -29,9 +31,9 @@ const SCOPE: &str = "
         SELECT number FROM sessions WHERE ?1 IS NULL AND ?2 IS NULL
     )";
 
-/// Finds the pages that may contain keys of each term.
+/// Finds the pages that may contain keys of each range.
 const PAGES: &str = "
-    SELECT asked.key AS term, segment, index_pages.first, body, index_pages.seal AS page_seal
+    SELECT asked.value ->> 0 AS list, segment, index_pages.first, body, index_pages.seal AS page_seal
     FROM json_each(?1) AS asked
     CROSS JOIN index_segments
     CROSS JOIN index_pages
@@ -41,30 +43,46 @@ const PAGES: &str = "
                  SELECT before.first
                  FROM index_pages AS before
                  WHERE before.segment = index_segments.number
-                   AND before.first <= unhex(asked.value ->> 0)
+                   AND before.first <= unhex(asked.value ->> 3)
                  ORDER BY before.first DESC
                  LIMIT 1
              ),
              x''
          )
-     AND index_pages.first <= unhex(asked.value ->> 1)
+     AND index_pages.first <= unhex(asked.value ->> 4)
     WHERE index_segments.state = 1
-      AND index_segments.first_session <= ?3
-      AND index_segments.last_session >= ?2";
+      AND index_segments.first_session <= asked.value ->> 2
+      AND index_segments.last_session >= asked.value ->> 1";
 
 pub(crate) async fn lookup(readers: &Readers, lookup: IndexLookup) -> StoreResult<TermPlaces> {
     let searched = scope(readers, &lookup.scope).await?;
-    let Some((first, last)) = searched.range() else { return Ok(searched.nothing(&lookup)) };
-    let pages = sql(PAGES)
-        .bind(asked(&lookup, first, last))
-        .bind(i64::from(first))
-        .bind(i64::from(last))
-        .all(&*readers.get().await, |row| Ok((row.get("term")?, segments::read_page(row)?)))
-        .await?;
-    let work = move || read_lists(&lookup, &pages, searched);
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| StoreError::Failed(error.to_string()))?
+    let Some(range) = searched.range() else { return Ok(searched.nothing(&lookup)) };
+    let pages = find(readers, key_ranges(&lookup, range)).await?;
+    let read = move || FoundTerms::read(&lookup, &pages, searched).map(|found| (lookup, found));
+    let (lookup, found) = blocking(read).await?;
+    let pages = find(readers, found.mark_ranges(&lookup)).await?;
+    blocking(move || found.with_marks(&lookup, &pages)).await
+}
+
+/// Returns the pages for these ranges.
+async fn find(readers: &Readers, ranges: Vec<KeyRange>) -> StoreResult<Vec<FoundPage>> {
+    let asked = ranges.into_iter().map(|KeyRange { list, sessions: (first, last), low, high }| {
+        json!([list, first, last, hex(&low), hex(&high)])
+    });
+    let asked = asked.collect::<Vec<_>>();
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let pages = sql(PAGES).bind(json!(asked).to_string());
+    let read = |row: &Row| Ok((row.get("list")?, Some(segments::read_page(row)?)));
+    pages.all(&*readers.get().await, read).await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> StoreResult<T> + Send + 'static,
+) -> StoreResult<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| StoreError::Failed(error.to_string()))?
 }
 
 async fn scope(readers: &Readers, scope: &SearchScope) -> StoreResult<SearchedSessions> {
@@ -86,12 +104,6 @@ async fn scope(readers: &Readers, scope: &SearchScope) -> StoreResult<SearchedSe
         ListedSession { number, session, indexed, last, messages, terms }
     });
     Ok(SearchedSessions::new(listed.collect()))
-}
-
-/// Returns the first and the last possible key of each term and family, as hexadecimal JSON strings.
-fn asked(lookup: &IndexLookup, first: u32, last: u32) -> String {
-    let ranges = key_ranges(lookup, (first, last)).into_iter();
-    json!(ranges.map(|range| range.map(|key| hex(&key))).collect::<Vec<[String; 2]>>()).to_string()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -505,6 +505,7 @@ async fn an_altered_page_of_the_index_is_not_searched() {
         scope: SearchScope::Session(session_id(1)),
         terms: vec!["word7".into()],
         families: Vec::new(),
+        marks: Vec::new(),
         most: 10,
     };
     let searched = store.lookup(lookup).await;

@@ -300,6 +300,7 @@ async fn places(store: &SqliteStore, session: SessionId) -> StoreResult<Vec<Stri
         scope: SearchScope::Session(session),
         terms: (0..MESSAGES).map(|number| format!("word{number}")).collect(),
         families: Vec::new(),
+        marks: Vec::new(),
         most: 1_000,
     };
     let found = store.lookup(lookup).await?.lists;

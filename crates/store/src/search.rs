@@ -50,8 +50,10 @@ pub struct IndexLookup {
     pub scope: SearchScope,
     pub terms: Vec<String>,
     pub families: Vec<Family>,
-    /// Maximum number of postings to read, rarest terms first. A term whose postings do not fit is too common to be useful
-    /// and gets `None`.
+    /// Terms that are only looked up in sessions in which one of the terms above or of the families occurs.
+    pub marks: Vec<String>,
+    /// Maximum number of postings to read: first those of terms and families, then those of marks, each rarest first. A term whose
+    /// postings do not fit is too common to be useful and gets `None`.
     pub most: usize,
 }
 
@@ -74,6 +76,8 @@ pub struct TermPlaces {
     pub lists: Vec<Option<Vec<Posting>>>,
     /// The postings of each requested family.
     pub families: Vec<Option<Vec<Posting>>>,
+    /// The postings of each requested mark.
+    pub marks: Vec<Option<Vec<Posting>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

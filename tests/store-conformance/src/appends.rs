@@ -134,6 +134,7 @@ pub async fn an_append_to_no_session_is_not_found(store: &impl Store) {
         scope: SearchScope::Session(nowhere),
         terms: vec!["a".into()],
         families: Vec::new(),
+        marks: Vec::new(),
         most: 5,
     };
     assert_not_found(store.lookup(lookup).await);

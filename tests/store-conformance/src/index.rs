@@ -151,7 +151,8 @@ pub async fn a_project_is_searched_as_one(store: &impl Store) {
     let nowhere = look_up(store, SearchScope::Project("/nowhere".into()), &["a"]).await;
     assert_eq!((nowhere.sessions.len(), nowhere.lists), (0, vec![Some(Vec::new())]));
     let scope = SearchScope::Session(session_id(9));
-    let nobody = IndexLookup { scope, terms: Vec::new(), families: Vec::new(), most: 1 };
+    let nobody =
+        IndexLookup { scope, terms: Vec::new(), families: Vec::new(), marks: Vec::new(), most: 1 };
     assert_not_found(store.lookup(nobody).await);
 }
 
@@ -168,7 +169,13 @@ pub async fn words_that_begin_alike_are_one_list(store: &impl Store) {
         |start: &str| Family { start: start.into(), except: "paint".into(), lengths: 3..=9 };
     let families = vec![family("paint"), family("none"), family(""), family("\0")];
     let scope = SearchScope::Session(session);
-    let lookup = IndexLookup { scope, terms: vec!["paint".into()], families, most: 1_000 };
+    let lookup = IndexLookup {
+        scope,
+        terms: vec!["paint".into()],
+        families,
+        marks: Vec::new(),
+        most: 1_000,
+    };
     let found = store.lookup(lookup).await.unwrap();
     let seqs = |list: &Option<Vec<Posting>>| {
         let list = list.as_ref().unwrap();
@@ -179,25 +186,78 @@ pub async fn words_that_begin_alike_are_one_list(store: &impl Store) {
     assert_eq!(found.families[1..].iter().map(seqs).collect::<Vec<_>>(), vec![vec![]; 3]);
 }
 
+pub async fn marks_are_looked_up_where_terms_occur(store: &impl Store) {
+    const SESSIONS: u32 = 40;
+    let mut sessions = Vec::new();
+    for n in 0..SESSIONS {
+        let session = make_session(store, n.into()).await;
+        say(store, session, &["a", "b", "c"]).await;
+        let spoken =
+            |user: String, marks: &str| Terms { user, marks: marks.into(), ..Terms::default() };
+        let entries = vec![
+            (Seq(1), spoken(format!("common word{n}"), ":begins")),
+            (Seq(2), spoken(String::new(), ":asks")),
+            (Seq(3), spoken(String::new(), ":asks :begins")),
+        ];
+        store.index(IndexBatch { session, entries, through: Seq(3) }).await.unwrap();
+        sessions.push(session);
+    }
+    let find = async |terms: &[&str]| {
+        let lookup = IndexLookup {
+            scope: SearchScope::All,
+            terms: terms.iter().map(|term| (*term).to_owned()).collect(),
+            families: Vec::new(),
+            marks: [":begins", ":asks", "", ":none"].map(str::to_owned).into(),
+            most: 1_000,
+        };
+        let found = store.lookup(lookup).await.unwrap();
+        let place = |posting: &Posting| {
+            let session = found.sessions[posting.session as usize].session;
+            (sessions.iter().position(|one| *one == session).unwrap(), posting.seq)
+        };
+        let list = |list: &Option<Vec<Posting>>| {
+            let mut places: Vec<_> = list.as_ref().unwrap().iter().map(place).collect();
+            places.sort_unstable();
+            places
+        };
+        found.marks.iter().map(list).collect::<Vec<_>>()
+    };
+    let nothing = || vec![Vec::new(); 2];
+    let two = [vec![(7, 1), (7, 3), (9, 1), (9, 3)], vec![(7, 2), (7, 3), (9, 2), (9, 3)]];
+    assert_eq!(find(&["word7", "word9", "none"]).await, [two.to_vec(), nothing()].concat());
+    let everywhere = |seqs: [u32; 2]| {
+        (0..sessions.len()).flat_map(|n| seqs.map(|seq| (n, seq))).collect::<Vec<_>>()
+    };
+    let all = vec![everywhere([1, 3]), everywhere([2, 3])];
+    assert_eq!(find(&["common"]).await, [all, nothing()].concat());
+    assert_eq!(find(&["none"]).await, vec![Vec::new(); 4]);
+}
+
 pub async fn too_common_terms_are_left_out(store: &impl Store) {
+    // Several pages of the index.
+    const COUNT: u64 = 5_000;
+    let count = COUNT as usize;
     let session = make_session(store, 1).await;
-    import(store, session, 1..=100).await;
-    index(store, session, 1..=100).await;
+    import(store, session, 1..=COUNT).await;
+    index(store, session, 1..=COUNT).await;
     let terms = vec!["common".to_owned(), "word7".to_owned(), "none".to_owned()];
     let scope = SearchScope::Session(session);
     let lookup = |most| IndexLookup {
         scope: scope.clone(),
         terms: terms.clone(),
         families: Vec::new(),
+        marks: Vec::new(),
         most,
     };
     let lengths = |lists: &[Option<Vec<Posting>>]| {
         lists.iter().map(|list| list.as_ref().map(Vec::len)).collect::<Vec<_>>()
     };
-    let all = store.lookup(lookup(101)).await.unwrap().lists;
-    assert_eq!(lengths(&all), [Some(100), Some(1), Some(0)]);
-    let rare = store.lookup(lookup(100)).await.unwrap().lists;
-    assert_eq!(lengths(&rare), [None, Some(1), Some(0)]);
+    let all = store.lookup(lookup(count + 1)).await.unwrap().lists;
+    assert_eq!(lengths(&all), [Some(count), Some(1), Some(0)]);
+    for most in [count, 1] {
+        let rare = store.lookup(lookup(most)).await.unwrap().lists;
+        assert_eq!(lengths(&rare), [None, Some(1), Some(0)]);
+    }
 }
 
 /// Many small segments, one of whose sessions is deleted meanwhile.

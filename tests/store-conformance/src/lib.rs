@@ -141,6 +141,7 @@ macro_rules! store_conformance {
             index: fields_lengths_and_marks_come_back,
             index: a_project_is_searched_as_one,
             index: words_that_begin_alike_are_one_list,
+            index: marks_are_looked_up_where_terms_occur,
             index: too_common_terms_are_left_out,
             index: an_index_that_is_tidied_says_the_same,
             index: a_session_is_indexed_anew,
@@ -228,7 +229,16 @@ fn terms(message: &StoredMessage) -> Terms {
 
 pub(crate) async fn look_up(store: &impl Store, scope: SearchScope, terms: &[&str]) -> TermPlaces {
     let terms = terms.iter().map(|term| (*term).to_owned()).collect();
-    store.lookup(IndexLookup { scope, terms, families: Vec::new(), most: 1_000_000 }).await.unwrap()
+    store
+        .lookup(IndexLookup {
+            scope,
+            terms,
+            families: Vec::new(),
+            marks: Vec::new(),
+            most: 1_000_000,
+        })
+        .await
+        .unwrap()
 }
 
 /// Returns where a word occurs in the indexed messages of a session.

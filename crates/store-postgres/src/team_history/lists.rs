@@ -6,6 +6,7 @@ use bethink_store::{
     Family, IndexLookup, IndexedSession, PageRequest, Posting, SeqRange, StoreResult,
     StoredMessage, StoredTeamSession, TeamScope, TermPlaces,
 };
+use bethink_store_format::most_marks;
 use bethink_transcript::{Seq, SessionId};
 use sqlx::AssertSqlSafe;
 
@@ -87,6 +88,7 @@ const SIZES: &str = "
         WHERE project = ANY ($1)
           AND term >= asked.start
           AND term <= asked.start || CASE WHEN is_family THEN chr(1114111) ELSE '' END
+          AND ($4 IS NULL OR session = ANY ($4))
         OFFSET 0
     ) AS found
     ORDER BY asked.place";
@@ -101,6 +103,7 @@ const PLACES: &str = "
         WHERE project = ANY ($1)
           AND term >= asked.start
           AND term <= asked.start || CASE WHEN is_family THEN chr(1114111) ELSE '' END
+          AND ($4 IS NULL OR session = ANY ($4))
         OFFSET 0
     ) AS found";
 
@@ -192,94 +195,88 @@ pub(super) async fn lookup(
     let (mut projects, sessions): (Vec<i64>, Vec<IndexedSession>) = newest.unzip();
     projects.sort_unstable();
     projects.dedup();
-    let mut found = FoundPlaces::new(&sessions, lookup);
-    if sessions.is_empty() {
-        return Ok(found.places(sessions));
-    }
-    found.choose(store, &projects).await?;
-    let (starts, are_families) = found.chosen();
-    let places = sql(PLACES).bind_list(projects).bind_list(starts).bind_list(are_families);
-    let read = |row: &Row| {
-        let term: String = row.get("term")?;
-        let places: Vec<u8> = row.get("places")?;
-        Ok((row.get::<usize>("place")?, term, row.get::<SessionId>("session")?, places))
+    let IndexLookup { terms, families, marks, most, .. } = lookup;
+    let numbers = sessions.iter().zip(0..).map(|(session, at)| (session.session, at)).collect();
+    let reader = PlaceReader { store, projects, numbers };
+    let starts = families.iter().map(|family| (family.start.clone(), true));
+    let asked = terms.iter().map(|term| (term.clone(), false)).chain(starts).collect();
+    let is_wanted = |list: usize, term: &str| {
+        list.checked_sub(terms.len()).and_then(|at| families.get(at)).is_none_or(
+            |Family { except, lengths, .. }| term != except && lengths.contains(&term.len()),
+        )
     };
-    for (at, term, session, places) in store.read_team(places, read).await? {
-        found.add(at, &term, session, &places);
-    }
-    Ok(found.places(sessions))
+    let (mut lists, left) = reader.read(asked, None, most, is_wanted).await?;
+    let families = lists.split_off(terms.len());
+    let all = lists.iter().chain(&families).flatten().flatten();
+    let mut near: Vec<u32> = all.map(|posting| posting.session).collect();
+    near.sort_unstable();
+    near.dedup();
+    let near = near.iter().filter_map(|at| sessions.get(*at as usize)).map(|one| one.session);
+    let asked = marks.into_iter().map(|mark| (mark, false)).collect();
+    let (marks, _) =
+        reader.read(asked, Some(near.collect()), most_marks(most, left), |_, _| true).await?;
+    Ok(TermPlaces { sessions, lists, families, marks })
 }
 
-/// The places of each term and of each family.
-struct FoundPlaces {
-    lookup: IndexLookup,
-    /// Indexes of the sessions.
-    sessions: HashMap<SessionId, u32>,
-    /// Those of the terms, followed by those of the families; `None` for a list that is too long.
-    lists: Vec<Option<Vec<Posting>>>,
+/// Reads the places of terms, in projects and in sessions with these indexes.
+struct PlaceReader<'a> {
+    store: &'a PostgresStore,
+    projects: Vec<i64>,
+    numbers: HashMap<SessionId, u32>,
 }
 
-impl FoundPlaces {
-    fn new(sessions: &[IndexedSession], lookup: IndexLookup) -> Self {
-        let lists = vec![Some(Vec::new()); lookup.terms.len() + lookup.families.len()];
-        let numbered = sessions.iter().zip(0..);
-        let sessions = numbered.map(|(session, at)| (session.session, at)).collect();
-        Self { lookup, sessions, lists }
-    }
+type List = Option<Vec<Posting>>;
 
-    /// Keeps the rarest lists, as many as may be read.
-    async fn choose(&mut self, store: &PostgresStore, projects: &[i64]) -> StoreResult<()> {
-        let (starts, are_families) = self.chosen();
-        let sizes = sql(SIZES).bind_list(projects.iter().copied());
-        let sizes = sizes.bind_list(starts).bind_list(are_families);
-        let sizes = store.read_team(sizes, |row| row.get::<usize>(0)).await?;
+impl PlaceReader<'_> {
+    /// Reads the list of each term, or of all terms that begin like it, rarest lists first; `None` for a list that is too long. Returns also
+    /// how many more places could be read.
+    async fn read(
+        &self,
+        asked: Vec<(String, bool)>,
+        within: Option<Vec<SessionId>>,
+        most: usize,
+        is_wanted: impl Fn(usize, &str) -> bool,
+    ) -> StoreResult<(Vec<List>, usize)> {
+        let nothing = self.projects.is_empty() || within.as_ref().is_some_and(Vec::is_empty);
+        if nothing || asked.is_empty() {
+            return Ok((vec![Some(Vec::new()); asked.len()], most));
+        }
+        let query = |text: &'static str, asked: Vec<(String, bool)>| {
+            let (starts, are_families): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+            let query = sql(text).bind_list(self.projects.iter().copied());
+            query.bind_list(starts).bind_list(are_families).bind_optional_list(within.clone())
+        };
+        let sizes = query(SIZES, asked.clone());
+        let sizes = self.store.read_team(sizes, |row| row.get::<usize>(0)).await?;
         let mut rarest: Vec<(usize, usize)> = sizes.into_iter().zip(0..).collect();
         rarest.sort_unstable();
-        let mut left = self.lookup.most.saturating_mul(PLACE);
+        let mut lists: Vec<List> = vec![None; asked.len()];
+        let mut left = most.saturating_mul(PLACE);
         for (size, at) in rarest {
-            match left.checked_sub(size) {
-                Some(rest) => left = rest,
-                None => {
-                    left = 0;
-                    self.lists[at] = None;
-                }
+            let Some(rest) = left.checked_sub(size) else { break };
+            left = rest;
+            lists[at] = Some(Vec::new());
+        }
+        // An empty text is no term.
+        let chosen = asked.into_iter().zip(&lists).map(|(asked, list)| match list {
+            Some(_) => asked,
+            None => (String::new(), false),
+        });
+        let places = query(PLACES, chosen.collect());
+        let read = |row: &Row| {
+            let term: String = row.get("term")?;
+            let places: Vec<u8> = row.get("places")?;
+            Ok((row.get::<usize>("place")?, term, row.get::<SessionId>("session")?, places))
+        };
+        for (at, term, session, places) in self.store.read_team(places, read).await? {
+            let list = lists.get_mut(at).and_then(Option::as_mut);
+            if let Some((list, session)) = list.zip(self.numbers.get(&session))
+                && is_wanted(at, &term)
+            {
+                list.extend(read_places(*session, &places));
             }
         }
-        Ok(())
-    }
-
-    /// Returns the terms and the beginnings of families to read, and whether each is a family. Instead of one that is not read, an
-    /// empty text, which is no term.
-    fn chosen(&self) -> (Vec<String>, Vec<bool>) {
-        let terms = self.lookup.terms.iter().map(|term| (term, false));
-        let families = self.lookup.families.iter().map(|family| (&family.start, true));
-        let chosen =
-            terms.chain(families).zip(&self.lists).map(|((start, is_family), list)| match list {
-                Some(_) => (start.clone(), is_family),
-                None => (String::new(), false),
-            });
-        chosen.unzip()
-    }
-
-    fn add(&mut self, at: usize, term: &str, session: SessionId, places: &[u8]) {
-        let family = at.checked_sub(self.lookup.terms.len());
-        let family = family.and_then(|at| self.lookup.families.get(at));
-        let is_meant = |Family { except, lengths, .. }: &Family| {
-            term != except && lengths.contains(&term.len())
-        };
-        let list = self.lists.get_mut(at).and_then(Option::as_mut);
-        if let Some((list, session)) = list.zip(self.sessions.get(&session))
-            && family.is_none_or(is_meant)
-        {
-            list.extend(read_places(*session, places));
-        }
-    }
-
-    fn places(self, sessions: Vec<IndexedSession>) -> TermPlaces {
-        let sorted = self.lists.into_iter().map(|list| list.map(sorted));
-        let mut lists: Vec<Option<Vec<Posting>>> = sorted.collect();
-        let families = lists.split_off(self.lookup.terms.len());
-        TermPlaces { sessions, lists, families }
+        Ok((lists.into_iter().map(|list| list.map(sorted)).collect(), left / PLACE))
     }
 }
 

@@ -155,7 +155,13 @@ pub async fn found(store: &SqliteStore, session: SessionId, word: &str) -> usize
     finish_index(store, session).await;
     let (scope, terms) = (SearchScope::Session(session), vec![word.to_owned()]);
     let found = store
-        .lookup(IndexLookup { scope, terms, families: Vec::new(), most: 1_000_000 })
+        .lookup(IndexLookup {
+            scope,
+            terms,
+            families: Vec::new(),
+            marks: Vec::new(),
+            most: 1_000_000,
+        })
         .await
         .unwrap();
     found.lists[0].as_ref().unwrap().len()
