@@ -10,7 +10,6 @@ mod boot_error;
 mod check;
 mod connect;
 mod home;
-mod home_id;
 mod open;
 mod peers;
 mod storage;

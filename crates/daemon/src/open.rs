@@ -6,16 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use bethink_config::{Settings, StoreSettings};
+use bethink_config::{Home, Settings, StoreSettings};
 use bethink_secret_command::MAX_SECRET;
 use bethink_store::{OpenReport, Store};
-use bethink_store_postgres::{DaemonIdentity, PostgresAddress, PostgresOptions, PostgresStore};
+use bethink_store_postgres::{
+    DaemonIdentity, PostgresAddress, PostgresOptions, PostgresStore, make_home_id,
+};
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::UnixMicros;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::boot_error::{BootError, PasswordError};
-use crate::home_id::home_id;
 
 #[derive(Debug)]
 pub(crate) struct OpenStore {
@@ -44,7 +45,7 @@ async fn open_database(settings: &Settings) -> Result<OpenStore, BootError> {
         address = address.with_password(password.expose_secret());
     }
     let database = address.to_string();
-    let home = home_id(&settings.home);
+    let home = make_home_id(&Home::new(&settings.home).database_id());
     let home = home.map_err(|source| BootError::Home { home: settings.home.clone(), source })?;
     let daemon = Some(DaemonIdentity { home, name: own_name() });
     let options = PostgresOptions { daemon, ..PostgresOptions::new(address) };

@@ -1,12 +1,13 @@
 //! Homes: their lock, and the id by which a PostgreSQL database knows them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
 use bethink_config::Home;
+use bethink_store_postgres as postgres;
 use rustix::fs::OFlags;
 use uuid::Uuid;
 
@@ -67,40 +68,12 @@ pub(crate) async fn try_lock_home(home: &Path) -> Result<Result<File, String>, C
 
 /// Reads the id of a home, if it has one.
 pub(crate) fn home_id(home: &Path) -> Result<Option<Uuid>, CopyError> {
-    let path = Home::new(home).database_id();
-    let cannot = |source| CopyError::Home { home: home.to_owned(), source };
-    match fs::read_to_string(&path) {
-        Ok(text) => match text.trim().parse() {
-            Ok(id) => Ok(Some(id)),
-            Err(_) => {
-                let why = format!("{} does not contain a UUID", path.display());
-                Err(cannot(io::Error::new(ErrorKind::InvalidData, why)))
-            }
-        },
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(cannot(error)),
-    }
+    let id = postgres::read_home_id(&Home::new(home).database_id());
+    id.map_err(|source| CopyError::Home { home: home.to_owned(), source })
 }
 
 /// Reads the id of a home, or creates it.
 pub(crate) fn make_home_id(home: &Path) -> Result<Uuid, CopyError> {
-    if let Some(id) = home_id(home)? {
-        return Ok(id);
-    }
-    let id = Uuid::new_v4();
-    let written = write_id(home, id);
-    written.map_err(|source| CopyError::Home { home: home.to_owned(), source })?;
-    Ok(id)
-}
-
-/// Writes the id into another file first, so that no crash leaves an incomplete one.
-fn write_id(home: &Path, id: Uuid) -> io::Result<()> {
-    let path = Home::new(home).database_id();
-    let draft = path.with_extension("new");
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    writeln!(file, "{id}")?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    File::open(home)?.sync_all()
+    let id = postgres::make_home_id(&Home::new(home).database_id());
+    id.map_err(|source| CopyError::Home { home: home.to_owned(), source })
 }

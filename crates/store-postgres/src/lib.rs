@@ -35,6 +35,7 @@ mod error;
 mod findings;
 mod gateway;
 mod health;
+mod home_id;
 mod hooks;
 mod import;
 mod index;
@@ -70,6 +71,7 @@ mod withdrawal;
 mod writer;
 
 pub use address::PostgresAddress;
+pub use home_id::{make_home_id, read_home_id};
 pub use inspect::check_database;
 pub use opened::{PostgresOpenError, PostgresOpenReport};
 pub use options::{DaemonIdentity, PostgresOptions};
