@@ -6,4 +6,5 @@
 mod killed;
 mod moved;
 mod old_home;
+mod program;
 mod world;

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// The local memory daemon for coding agents.
 ///
 /// Serves one home directory until SIGTERM or SIGINT, then finishes its work and exits.
 #[derive(Debug, Parser)]
-#[command(name = "bethinkd", version)]
+#[command(name = "bethinkd", version, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     /// Loopback address to listen on; port 0 picks a free port, which is written to daemon.json
     #[arg(long, value_name = "IP:PORT")]
@@ -22,6 +22,29 @@ pub(crate) struct Arguments {
     /// Format of the log on stderr; BETHINK_LOG sets its level
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
+    #[command(subcommand)]
+    pub(crate) command: Option<DaemonCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DaemonCommand {
+    /// Used by `bethink store`
+    #[command(subcommand, hide = true)]
+    Store(StoreCommand),
+}
+
+/// The arguments are those of `bethink store`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    Copy {
+        from: String,
+        to: String,
+        #[arg(long, value_name = "DIR", allow_hyphen_values = true)]
+        home: Option<PathBuf>,
+    },
+    Check {
+        place: Option<String>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,4 +1,4 @@
-//! The wire types of the HTTP API, shared by the daemon and every client.
+//! The wire types of the HTTP API, and of what `bethinkd store` prints, shared by the daemon and every client.
 //!
 //! This crate only describes JSON, without behavior or transport. Field names are a public contract: fields may be added,
 //! but are never renamed.
@@ -32,6 +32,7 @@ mod search;
 mod session;
 mod shape;
 mod state;
+mod store;
 mod team;
 mod team_history;
 
@@ -60,6 +61,7 @@ pub use search::*;
 pub use session::*;
 pub use shape::*;
 pub use state::*;
+pub use store::*;
 pub use team::*;
 pub use team_history::*;
 

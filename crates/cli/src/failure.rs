@@ -7,7 +7,6 @@ use bethink_client::places::NoHome;
 use bethink_client::proof::ProofError;
 use bethink_client::{ClientError, StartError, StopError};
 use bethink_replay::ReplayError;
-use bethink_store_copy::CopyError;
 use bethink_terminal::{Screen, StyledText, Tone};
 
 /// Exit codes, which are part of the public contract.
@@ -29,8 +28,6 @@ pub(crate) enum CliFailure {
     Stop(#[from] StopError),
     #[error(transparent)]
     Home(#[from] NoHome),
-    #[error(transparent)]
-    Copy(#[from] CopyError),
     /// Wrong arguments.
     #[error("{0}")]
     Use(String),
@@ -86,7 +83,6 @@ impl CliFailure {
             Self::Client(error) if error.is_unreachable() => UNREACHABLE,
             Self::Stop(StopError::NotRunning { .. }) => UNREACHABLE,
             Self::Use(_) | Self::HintedUse { .. } | Self::Home(_) => WRONG_USE,
-            Self::Copy(error) if error.is_of_the_arguments() => WRONG_USE,
             // The reader closed the pipe, as in `bethink history | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             _ => FAILED,
@@ -134,7 +130,6 @@ impl CliFailure {
             Self::Client(ClientError::Start(StartError::NotFound { .. })) => {
                 Some("install `bethinkd` in the same directory as `bethink`, or in a directory in PATH".into())
             }
-            Self::Copy(error) => error.hint().map(str::to_owned),
             Self::Failed { hint, .. } => hint.clone(),
             Self::HintedUse { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
             _ => None,

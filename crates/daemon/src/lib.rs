@@ -33,6 +33,7 @@ use bethink_transfer::TransferService;
 use tokio::sync::OnceCell;
 
 pub use boot_error::{BootError, PasswordError};
+pub use open::with_password;
 
 use crate::check::DailyCheck;
 

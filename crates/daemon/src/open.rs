@@ -40,10 +40,8 @@ pub(crate) async fn open_store(
 }
 
 async fn open_database(settings: &Settings) -> Result<OpenStore, BootError> {
-    let mut address: PostgresAddress = settings.store.url.parse().map_err(BootError::Url)?;
-    if let Some(password) = password(&settings.store).await? {
-        address = address.with_password(password.expose_secret());
-    }
+    let address: PostgresAddress = settings.store.url.parse().map_err(BootError::Url)?;
+    let address = with_password(address, &settings.store).await?;
     let database = address.to_string();
     let home = make_home_id(&Home::new(&settings.home).database_id());
     let home = home.map_err(|source| BootError::Home { home: settings.home.clone(), source })?;
@@ -60,6 +58,17 @@ async fn open_database(settings: &Settings) -> Result<OpenStore, BootError> {
 fn own_name() -> String {
     let host = rustix::system::uname();
     format!("process {} on {}", std::process::id(), host.nodename().to_string_lossy())
+}
+
+/// Adds the password that the settings name, if they do.
+pub async fn with_password(
+    address: PostgresAddress,
+    settings: &StoreSettings,
+) -> Result<PostgresAddress, PasswordError> {
+    Ok(match password(settings).await? {
+        Some(password) => address.with_password(password.expose_secret()),
+        None => address,
+    })
 }
 
 /// Returns the password, unless it is in the URL or not needed.

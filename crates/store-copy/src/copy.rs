@@ -1,8 +1,9 @@
 //! The copy: table by table, in batches, and then a comparison of both sides.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use bethink_api::{CopiedRowCount, CopyPhase, CopyReport, CopyStep};
 use bethink_store::{StoreError, StoreResult};
 use bethink_store_format::{CopiedTable, RowStore, TableDigest, TableSum, next_rows};
 use bethink_transcript::UnixMicros;
@@ -21,42 +22,6 @@ pub struct CopyRequest {
     /// The home whose rows in the database are meant; without one, it is the home of either side.
     pub home: Option<PathBuf>,
     pub now: UnixMicros,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyPhase {
-    Copying,
-    Verifying,
-}
-
-/// How far a copy is: the position in a phase, of the phase's total, in numbers of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyStep {
-    pub phase: CopyPhase,
-    pub done: u64,
-    pub total: u64,
-}
-
-/// The result of a copy that is complete and verified.
-#[derive(Clone, Debug)]
-pub struct CopyReport {
-    /// Where the rows are from and where they are now. Contains no password.
-    pub from: String,
-    pub to: String,
-    /// Each table that has rows, with its number of rows.
-    pub tables: Vec<(String, u64)>,
-    pub rows: u64,
-    /// The size of all values.
-    pub bytes: u64,
-    pub took: Duration,
-    /// It continued a copy that was interrupted.
-    pub is_resumed: bool,
-    /// Everything was there already.
-    pub was_complete: bool,
-    /// Rows that no version could read, and that stay in the home that was copied.
-    pub unread: u64,
-    /// Number of other homes whose rows stay in the database that was copied.
-    pub other_homes: u64,
 }
 
 /// Copies all rows. Can be interrupted and repeated at any time.
@@ -87,9 +52,9 @@ pub async fn copy(
         },
         TargetState::Empty | TargetState::Resumed => work.fill().await?,
     };
-    let unread = source.unread_rows().await.map_err(|error| reading(from, error))?;
-    let was_complete = matches!(state, TargetState::Filled(_));
-    match was_complete {
+    let unreadable_rows = source.unread_rows().await.map_err(|error| reading(from, error))?;
+    let already_complete = matches!(state, TargetState::Filled(_));
+    match already_complete {
         true => target.close().await.map_err(|error| reading(to, error))?,
         false => target.finish(to).await?,
     }
@@ -103,12 +68,12 @@ pub async fn copy(
         tables: sums
             .into_iter()
             .filter(|(_, sum)| sum.rows > 0)
-            .map(|(name, sum)| (name, sum.rows))
+            .map(|(table, sum)| CopiedRowCount { table, rows: sum.rows })
             .collect(),
-        took: began.elapsed(),
-        is_resumed: state == TargetState::Resumed,
-        was_complete,
-        unread,
+        seconds: began.elapsed().as_secs_f64(),
+        resumed: state == TargetState::Resumed,
+        already_complete,
+        unreadable_rows,
         other_homes,
     })
 }

@@ -136,7 +136,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
             crate::hook::main(&words, |name| std::env::var(name).ok());
             Ok(())
         }
-        CliCommand::Store(command) => Box::pin(store::run(app, command)).await,
+        CliCommand::Store(command) => store::run(app, command),
         CliCommand::Mcp => Box::pin(mcp::mcp(app)).await,
         CliCommand::Upgrade => upgrade::upgrade(app),
         CliCommand::Completions { shell } => completions(app, shell),

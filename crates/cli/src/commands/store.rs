@@ -1,104 +1,85 @@
-//! `bethink store …`: copies and checks databases, without a daemon.
+//! `bethink store …`: copies and checks databases, without a daemon. The program `bethinkd` does it, and this one shows it.
 
-mod place;
+mod program;
 
-use std::path::PathBuf;
+use std::process::Command;
 
-use bethink_store_copy::{CopyPhase, CopyReport, CopyRequest, CopyStep, StorePlace, check, copy};
+use bethink_api::{CheckedStore, CopiedStore, CopyPhase, CopyReport, StoreOutcome};
 use bethink_terminal::ProgressLine;
 use bethink_terminal::words::{bytes, count, plural, span};
-use bethink_transcript::UnixMicros;
-use serde_json::json;
 
-use self::place::{find_place, has_password, own_place, without_password};
-use crate::app::CliApp;
+use self::program::run_to_end;
+use crate::app::{CliApp, starter};
 use crate::args::StoreCommand;
 use crate::failure::{CliFailure, Done};
 
-pub(crate) async fn run(app: &mut CliApp, command: StoreCommand) -> Done {
+pub(crate) fn run(app: &mut CliApp, command: StoreCommand) -> Done {
+    let mut program = Command::new(starter(&app.program)?.daemon);
     match command {
-        StoreCommand::Copy { from, to, home } => copy_store(app, &from, &to, home).await,
-        StoreCommand::Check { place } => check_store(app, place.as_deref()).await,
+        StoreCommand::Copy { from, to, home } => {
+            program.args(["store", "copy"]);
+            if let Some(home) = home {
+                program.arg("--home").arg(home);
+            }
+            program.args(["--", &from, &to]);
+        }
+        StoreCommand::Check { place } => {
+            program.args(["store", "check", "--"]).args(place);
+        }
+    }
+    let mut shown: Option<(CopyPhase, ProgressLine)> = None;
+    let outcome = run_to_end(&mut program, &mut |step| {
+        // One bar is shown at a time.
+        let (_, line) = match shown.take().filter(|(phase, _)| *phase == step.phase) {
+            Some(line) => shown.insert(line),
+            None => shown.insert((step.phase, ProgressLine::new(&app.screen, label(step.phase)))),
+        };
+        line.at(step.done, step.total);
+    })?;
+    drop(shown);
+    match outcome {
+        StoreOutcome::Copied { report, hint } => show_copied(app, &report, hint),
+        StoreOutcome::Checked { found, hint } => show_checked(app, &found, hint),
+        StoreOutcome::Failed { detail, hint, is_usage: true } => {
+            Err(CliFailure::HintedUse { what: detail, hint: hint.unwrap_or_default() })
+        }
+        StoreOutcome::Failed { detail, hint, is_usage: false } => {
+            Err(CliFailure::Failed { what: detail, hint })
+        }
     }
 }
 
-async fn copy_store(app: &mut CliApp, from: &str, to: &str, home: Option<PathBuf>) -> Done {
-    let now = UnixMicros(app.now.as_microsecond());
-    let (from, place) = (find_place(from).await?, find_place(to).await?);
-    let request = CopyRequest { from, to: place, home, now };
-    let mut copying = Some(ProgressLine::new(&app.screen, "copying"));
-    let verifying = ProgressLine::new(&app.screen, "verifying");
-    let mut progress = |step: CopyStep| match step.phase {
-        CopyPhase::Copying => {
-            if let Some(line) = &copying {
-                line.at(step.done, step.total);
-            }
-        }
-        CopyPhase::Verifying => {
-            // One bar is shown at a time.
-            drop(copying.take());
-            verifying.at(step.done, step.total);
-        }
-    };
-    let report = copy(&request, &mut progress).await?;
-    drop((copying, verifying));
-    let url = match request.to {
-        StorePlace::Database(_) => without_password(to),
-        StorePlace::Home(_) => String::new(),
-    };
-    let tables: Vec<_> =
-        report.tables.iter().map(|(table, rows)| json!({ "table": table, "rows": rows })).collect();
-    let told = json!({
-        "from": report.from,
-        "to": report.to,
-        "rows": report.rows,
-        "bytes": report.bytes,
-        "seconds": report.took.as_secs_f64(),
-        "tables": tables,
-        "resumed": report.is_resumed,
-        "already_complete": report.was_complete,
-        "unreadable_rows": report.unread,
-        "other_homes": report.other_homes,
-        "store_url": url,
-    });
-    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
-    screen.flowing(summary(&report), 0)?;
-    for note in notes(&report) {
+fn label(phase: CopyPhase) -> &'static str {
+    match phase {
+        CopyPhase::Copying => "copying",
+        CopyPhase::Verifying => "verifying",
+    }
+}
+
+fn show_copied(app: &mut CliApp, copied: &CopiedStore, hint: String) -> Done {
+    let Some(screen) = app.screen.unless_json(copied)? else { return Ok(()) };
+    screen.flowing(summary(&copied.report), 0)?;
+    for note in notes(&copied.report) {
         screen.note(note)?;
     }
-    screen.hint(match request.to {
-        StorePlace::Database(_) => {
-            let password = match has_password(to) {
-                true => {
-                    ", then write the password to a file and set store.password_file to its path"
-                }
-                false => "",
-            };
-            format!("to use it, run `bethink config set store.url '{url}'`{password}")
-        }
-        StorePlace::Home(home) => format!(
-            "to use it, start the daemon with BETHINK_HOME={} and no [store] url in the settings",
-            home.display()
-        ),
-    })?;
-    Ok(())
+    Ok(screen.hint(hint)?)
 }
 
 fn summary(report: &CopyReport) -> String {
-    let CopyReport { to, rows, bytes: size, took, is_resumed, was_complete, .. } = report;
+    let CopyReport { to, rows, bytes: size, seconds, .. } = report;
     let (rows, size) = (plural(*rows, "row", "rows"), bytes(*size));
-    if *was_complete {
+    if report.already_complete {
         return format!("{to} is already a complete copy: all {rows} ({size}) are the same");
     }
-    let did = if *is_resumed { "continued the copy of" } else { "copied" };
-    let took = span(took.as_secs().max(1));
+    let did = if report.resumed { "continued the copy of" } else { "copied" };
+    let took = span((*seconds as u64).max(1));
     format!("{did} {rows} ({size}) in {took}, and compared them: {to} is complete")
 }
 
 fn notes(report: &CopyReport) -> Vec<String> {
     let mut notes = Vec::new();
-    if report.unread > 0 {
-        let rows = plural(report.unread, "row", "rows");
+    if report.unreadable_rows > 0 {
+        let rows = plural(report.unreadable_rows, "row", "rows");
         let from = &report.from;
         notes.push(format!(
             "{rows} that an earlier update could not convert were not copied; they stayed in {from}"
@@ -115,20 +96,9 @@ fn notes(report: &CopyReport) -> Vec<String> {
     notes
 }
 
-async fn check_store(app: &mut CliApp, place: Option<&str>) -> Done {
-    let place = match place {
-        Some(place) => find_place(place).await?,
-        None => own_place(&app.places.home).await?,
-    };
-    let found = check(&place).await?;
-    let told = json!({
-        "place": place.to_string(),
-        "ok": found.damage.is_none(),
-        "damage": found.damage,
-        "messages": found.messages,
-        "lines": found.lines,
-    });
-    if let Some(screen) = app.screen.unless_json(&told)? {
+fn show_checked(app: &mut CliApp, found: &CheckedStore, hint: Option<String>) -> Done {
+    if let Some(screen) = app.screen.unless_json(found)? {
+        let place = &found.place;
         screen.flowing(
             match &found.damage {
                 Some(damage) => format!("{place} is damaged: {damage}"),
@@ -140,14 +110,9 @@ async fn check_store(app: &mut CliApp, place: Option<&str>) -> Done {
             },
             0,
         )?;
-        if found.damage.is_some() {
-            screen.hint(match place {
-                StorePlace::Home(_) => {
-                    "restart its daemon, which keeps a copy and recovers the intact rows"
-                }
-                StorePlace::Database(_) => "restore the database from a backup",
-            })?;
+        if let Some(hint) = hint {
+            screen.hint(hint)?;
         }
     }
-    if found.damage.is_some() { Err(CliFailure::Printed) } else { Ok(()) }
+    if found.ok { Ok(()) } else { Err(CliFailure::Printed) }
 }

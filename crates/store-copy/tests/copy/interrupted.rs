@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bethink_store_copy::{CopyError, CopyReport, CopyRequest, CopyStep, StorePlace, copy};
+use bethink_api::{CopyReport, CopyStep};
+use bethink_store_copy::{CopyError, CopyRequest, StorePlace, copy};
 use bethink_store_postgres::{PostgresAddress, PostgresOpenError, PostgresOptions, PostgresStore};
 use tokio::sync::Notify;
 
@@ -55,9 +56,9 @@ async fn an_interrupted_copy_continues_where_it_stopped() {
     fill_home(&from, 1).await;
     let database = server().await.bare_database().await;
     let report = copy_in_parts(in_home(&from), in_database(&database).await).await;
-    assert!(report.is_resumed, "{report:?}");
+    assert!(report.resumed, "{report:?}");
     let report = copy_in_parts(in_database(&database).await, in_home(&to)).await;
-    assert!(report.is_resumed, "{report:?}");
+    assert!(report.resumed, "{report:?}");
     assert_eq!(sums_of_home(&from).await, sums_of_home(&to).await);
 }
 

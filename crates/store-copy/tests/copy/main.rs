@@ -14,9 +14,10 @@ mod refused;
 
 use std::path::Path;
 
+use bethink_api::{CopyReport, CopyStep};
 use bethink_postgres_server::TestServer;
 use bethink_store::{IndexStore, NewSession, PageRequest, SessionFilter, SessionStore, Store};
-use bethink_store_copy::{CopyError, CopyReport, CopyRequest, CopyStep, StorePlace, check, copy};
+use bethink_store_copy::{CopyError, CopyRequest, StorePlace, check, copy};
 use bethink_store_format::RowStore;
 use bethink_store_postgres::{PostgresAddress, PostgresOptions, PostgresRows, PostgresStore};
 use bethink_store_sqlite::{Options, SqliteStore, SqliteTarget};
@@ -76,10 +77,10 @@ async fn copying_there_and_back_changes_no_row() {
     fill_home(&first, 1).await;
     let database = server().await.bare_database().await;
     let report = copied(in_home(&first), in_database(&database).await).await.unwrap();
-    assert!(!report.is_resumed && !report.was_complete && report.rows > 2000, "{report:?}");
-    assert_eq!((report.unread, report.other_homes), (0, 0));
+    assert!(!report.resumed && !report.already_complete && report.rows > 2000, "{report:?}");
+    assert_eq!((report.unreadable_rows, report.other_homes), (0, 0));
     let again = copied(in_home(&first), in_database(&database).await).await.unwrap();
-    assert!(again.was_complete && again.rows == report.rows, "{again:?}");
+    assert!(again.already_complete && again.rows == report.rows, "{again:?}");
 
     let back = copied(in_database(&database).await, in_home(&last)).await.unwrap();
     assert_eq!((back.rows, back.bytes, back.tables), (report.rows, report.bytes, report.tables));

@@ -67,7 +67,7 @@ async fn other_rows_are_never_overwritten() {
     let refused = copied(in_home(&from), in_database(&database).await).await;
     assert!(matches!(refused, Err(CopyError::NotEmpty { .. })), "{refused:?}");
     let again = copied(in_home(&other), in_database(&database).await).await.unwrap();
-    assert!(again.was_complete);
+    assert!(again.already_complete);
 }
 
 #[tokio::test]
