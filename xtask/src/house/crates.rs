@@ -1,19 +1,21 @@
 //! Finds dependency cycles between crates. `[dev-dependencies]` may form cycles and are ignored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::cycles::{Cycle, Edges, larger_than};
 use super::workspace::Workspace;
 
 /// Returns the cycles of crates, each as the names of its packages.
 pub(super) fn cycles(workspace: &Workspace) -> Vec<Cycle> {
-    let manifests: BTreeMap<&str, BTreeSet<String>> = workspace
-        .manifests()
-        .filter_map(|(_, text)| Some((package(text)?, dependencies(text))))
-        .collect();
-    let edges: Edges =
-        manifests.iter().map(|(name, needs)| ((*name).to_owned(), needs.clone())).collect();
-    larger_than(1, &edges)
+    larger_than(1, &edges(workspace))
+}
+
+/// Returns what each package needs, also outside the workspace.
+fn edges(workspace: &Workspace) -> Edges {
+    let manifests = workspace.manifests();
+    manifests
+        .filter_map(|(_, text)| Some((package(text)?.to_owned(), dependencies(text))))
+        .collect()
 }
 
 fn package(manifest: &str) -> Option<&str> {
@@ -52,6 +54,22 @@ mod tests {
         let found = cycles(&Workspace::of(&files(&round)));
         let names: Vec<_> = found[0].0.iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["a", "b", "c"]);
+    }
+
+    /// A database's driver would be a third of `bethink`, which starts for each event of a hook.
+    #[test]
+    fn only_the_daemon_links_a_database() {
+        let edges = edges(&Workspace::read(crate::root()).unwrap());
+        for (program, expect) in [("bethink", false), ("bethinkd", true)] {
+            let (mut needed, mut open) = (BTreeSet::new(), vec![program]);
+            while let Some(name) = open.pop() {
+                if needed.insert(name) {
+                    open.extend(edges.get(name).into_iter().flatten().map(String::as_str));
+                }
+            }
+            assert!(needed.contains("bethink-config"), "{program}: {needed:?}");
+            assert_eq!(needed.contains("sqlx"), expect, "{program}: {needed:?}");
+        }
     }
 
     #[test]
