@@ -32,6 +32,8 @@ fn main() -> ExitCode {
 fn write(dir: &PathBuf) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     clap_mangen::generate_to(bethink_cli::command(), dir)?;
-    Man::new(arguments::Arguments::command()).generate_to(dir)?;
+    // Without this, the synopsis has a placeholder for the hidden subcommand.
+    let daemon = arguments::Arguments::command().override_usage("bethinkd [OPTIONS]");
+    Man::new(daemon).generate_to(dir)?;
     Ok(())
 }
