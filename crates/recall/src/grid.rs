@@ -37,6 +37,12 @@ impl Grid {
         (at < end).then_some(at)
     }
 
+    /// Returns the messages of a session that are at most this far from one of it.
+    pub(crate) fn around(&self, session: u32, at: usize, reach: usize) -> Range<usize> {
+        let (start, end) = (self.starts[session as usize], self.starts[session as usize + 1]);
+        at.saturating_sub(reach).max(start)..(at + reach + 1).min(end)
+    }
+
     pub(crate) fn place(&self, at: usize) -> (u32, u32) {
         let session = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
         let seq = at - self.starts[session] + 1;

@@ -247,16 +247,17 @@ impl Ranking<'_> {
         let mut held = vec![0.0_f32; self.grid.len()];
         for (weight, list) in lists {
             let mut covered = 0;
-            for at in self.places(list) {
-                let end = (at + 3).min(held.len());
-                let from = at.saturating_sub(2).max(covered).min(end);
-                for near in &mut held[from..end] {
+            for posting in list {
+                let Some(at) = self.at(posting) else { continue };
+                let near = self.grid.around(posting.session, at, REACH);
+                let from = near.start.max(covered).min(near.end);
+                for near in &mut held[from..near.end] {
                     *near += weight;
                     if *near >= FITS * whole {
                         return true;
                     }
                 }
-                covered = end;
+                covered = near.end;
             }
         }
         false

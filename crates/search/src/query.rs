@@ -9,7 +9,9 @@ use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
 use bethink_recall::{Evidence, Question, RankedMessage, SessionExtent, Weights, marks};
 use bethink_service::{Result, ServiceError, blocking, parse_rfc3339, parse_stored};
-use bethink_store::{Family, IndexLookup, SearchScope, StoredMessage, TeamScope, TermPlaces};
+use bethink_store::{
+    Family, IndexLookup, Posting, SearchScope, StoredMessage, TeamScope, TermPlaces,
+};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
 use crate::SearchService;
@@ -33,6 +35,9 @@ const SECOND_LOOK: usize = 10;
 const FILTERED_HITS: usize = 20;
 /// Maximum length, in days, of a period whose days are looked up one by one.
 const MAX_FILTER_DAYS: i64 = 100;
+
+/// Number of groups of marks before those of the filters.
+const EVIDENCE_GROUPS: usize = 4;
 
 /// Which history to search.
 #[derive(Clone, Debug)]
@@ -103,16 +108,19 @@ impl SearchService {
         let question = Question::new(&request.q);
         let plan = TermPlan::new(&question, &request.q, &filter, day_of(self.cx.now()));
         let (found, complete) = self.look_up(&history, &plan).await?;
+        let unapplied = plan.unapplied_filters(&found);
         // Some ranked messages may be dropped after they are read.
-        let selective =
-            filter.must_be_read() || (question.needs_phrases && !question.phrases.is_empty());
+        let selective = filter.must_be_read()
+            || !unapplied.is_empty()
+            || (question.needs_phrases && !question.phrases.is_empty());
         let step = limit + SECOND_LOOK;
         let depth = if selective { step * FILTERED_HITS } else { step };
         let sessions: Vec<SessionId> = found.sessions.iter().map(|one| one.session).collect();
         let ranked = ranked_within(found, plan, depth).await?;
         let mut hits = Hits::new(&question, !history.is_one_session());
         for places in ranked.chunks(step) {
-            for (session, message, score) in self.read(&history, places, &sessions, &filter).await?
+            for (session, message, score) in
+                self.read(&history, places, &sessions, &filter, &unapplied).await?
             {
                 hits.look_at(session, message, score);
             }
@@ -211,6 +219,7 @@ impl SearchService {
         ranked: &[RankedMessage],
         sessions: &[SessionId],
         filter: &Filter,
+        unapplied: &[Vec<String>],
     ) -> Result<Vec<(SessionId, Message, f32)>> {
         let place = |hit: &RankedMessage| {
             let session = sessions.get(hit.session as usize)?;
@@ -225,12 +234,18 @@ impl SearchService {
             let score = scores.get(&(session, message.seq)).copied().unwrap_or_default();
             read.push((session, message, score));
         }
-        let Some(path) = &filter.path else { return Ok(read) };
+        if filter.path.is_none() && unapplied.is_empty() {
+            return Ok(read);
+        }
         let calls = self.calls_before(history, &read).await?;
         read.retain(|(session, message, _)| {
             let call = calls.get(&(*session, message.seq));
-            let about = [Some(message), call].into_iter().flatten().flat_map(marks::paths_of);
-            about.into_iter().any(|named| marks::path_holds(&named, path))
+            let mut about = [Some(message), call].into_iter().flatten().flat_map(marks::paths_of);
+            let is_about = filter
+                .path
+                .as_ref()
+                .is_none_or(|path| about.any(|named| marks::path_holds(&named, path)));
+            is_about && (unapplied.is_empty() || has_marks(&marks::marks(message, call), unapplied))
         });
         Ok(read)
     }
@@ -440,6 +455,16 @@ impl TermPlan {
         Self { words, groups, families: families(question), literal: question.is_keywords }
     }
 
+    /// Returns the filter groups that the ranking cannot apply, because a list is too long to read.
+    fn unapplied_filters(&self, found: &TermPlaces) -> Vec<Vec<String>> {
+        let mut lists = found.marks.iter();
+        let groups = self.groups.iter().enumerate().filter(|(at, group)| {
+            let unread = lists.by_ref().take(group.len()).filter(|list| list.is_none()).count();
+            *at >= EVIDENCE_GROUPS && unread > 0
+        });
+        groups.map(|(_, group)| group.clone()).collect()
+    }
+
     fn rank(&self, found: &TermPlaces, limit: usize) -> Vec<RankedMessage> {
         let sessions: Vec<SessionExtent> = found
             .sessions
@@ -451,13 +476,17 @@ impl TermPlan {
             })
             .collect();
         let terms = found.lists.iter().map(|list| list.as_deref()).collect();
-        let mut marks = found.marks.iter().map(|list| list.as_deref().unwrap_or_default());
+        let mut marks = found.marks.iter().map(|list| list.as_deref());
         let mut groups =
             self.groups.iter().map(|group| marks.by_ref().take(group.len()).collect::<Vec<_>>());
-        let mut next = || groups.next().unwrap_or_default();
+        let mut next = || -> Vec<&[Posting]> {
+            let group = groups.next().unwrap_or_default();
+            group.into_iter().map(Option::unwrap_or_default).collect()
+        };
         let [begins, asks, ends_asking, tells_when] = next()[..] else { return Vec::new() };
         let (speakers, days, days_after) = (next(), next(), next());
-        let filters = groups.collect();
+        // Those with a list that is too long are applied when messages are read.
+        let filters = groups.filter_map(|group| group.into_iter().collect()).collect();
         let families = found.families.iter().flatten().map(Vec::as_slice).collect();
         let evidence = Evidence {
             sessions: &sessions,
@@ -477,6 +506,11 @@ impl TermPlan {
     }
 }
 
+/// Whether a message with these marks has one of each group.
+fn has_marks(marks: &str, groups: &[Vec<String>]) -> bool {
+    groups.iter().all(|group| marks.split(' ').any(|mark| group.iter().any(|one| one == mark)))
+}
+
 fn families(question: &Question) -> Vec<Family> {
     let family = |(number, start): &(usize, String)| {
         let term = question.terms.get(*number)?;
@@ -484,4 +518,45 @@ fn families(question: &Question) -> Vec<Family> {
         Some(Family { start: start.clone(), except: term.clone(), lengths })
     };
     question.families.iter().filter_map(family).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+    use bethink_store::{Counts, IndexedSession};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_filter_whose_list_is_too_long_is_applied_later() {
+        let filter = Filter { role: Some(Role::User), ..Filter::default() };
+        let plan = TermPlan::new(&Question::new("mill"), "mill", &filter, Day(1));
+        let posting = Posting { session: 0, seq: 3, counts: Counts(1), length: 9 };
+        let session = IndexedSession {
+            session: SessionId(Uuid::nil()),
+            indexed: Seq(9),
+            last: Seq(9),
+            messages: 9,
+            terms: 90,
+        };
+        let mut found = TermPlaces {
+            sessions: vec![session],
+            lists: vec![Some(vec![posting])],
+            families: Vec::new(),
+            marks: vec![Some(Vec::new()); plan.groups.concat().len()],
+        };
+        assert_eq!(plan.rank(&found, 5), [], "no message is the user's");
+        assert_eq!(plan.unapplied_filters(&found), Vec::<Vec<String>>::new());
+        *found.marks.last_mut().unwrap() = None;
+        assert_eq!(plan.rank(&found, 5).len(), 1);
+        let unapplied = plan.unapplied_filters(&found);
+        assert_eq!(unapplied, [vec![marks::by_role(Role::User)]]);
+        assert!(has_marks(&format!(":begins {}", marks::by_role(Role::User)), &unapplied));
+        assert!(!has_marks(&marks::by_role(Role::Assistant), &unapplied));
+        // Lists of other marks only help to rank.
+        found.marks[0] = None;
+        assert_eq!(plan.unapplied_filters(&found), unapplied);
+    }
 }

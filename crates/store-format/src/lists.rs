@@ -7,9 +7,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::postings::{PageEntry, can_be_kept, doc, entries, key, place, session};
 
-/// One of this many postings may be one of a mark. Marks help to rank, but in a large history most of them are far from any term.
-const MARKS: usize = 4;
-/// Maximum number of sessions in which each mark is looked up separately.
+/// Maximum number of runs of neighboring sessions in which each mark is looked up separately.
 const MOST_RANGES: usize = 16;
 
 /// A session of the scope, and its number in the index if it is indexed.
@@ -100,7 +98,6 @@ type List = Option<Vec<Posting>>;
 pub struct FoundTerms {
     searched: SearchedSessions,
     lists: Vec<List>,
-    most_marks: usize,
 }
 
 impl FoundTerms {
@@ -110,38 +107,39 @@ impl FoundTerms {
         pages: &[FoundPage],
         mut searched: SearchedSessions,
     ) -> StoreResult<Self> {
-        let IndexLookup { terms, families, most, .. } = lookup;
+        let IndexLookup { terms, families, .. } = lookup;
         let is_wanted = |list: usize, term: &[u8]| match list.checked_sub(terms.len()) {
             None => term == terms[list].as_bytes(),
             Some(family) => is_in(&families[family], term),
         };
         let count = terms.len() + families.len();
-        let (lists, left) = read_lists(count, is_wanted, pages, &searched.numbers, *most)?;
+        let most = lookup.most_terms();
+        let lists = read_lists(count, is_wanted, pages, &searched.numbers, most)?;
         let mut occurs = vec![false; searched.sessions.len()];
         for posting in lists.iter().flatten().flatten() {
             occurs[posting.session as usize] = true;
         }
         searched.numbers.retain(|(_, place)| occurs[*place as usize]);
-        Ok(Self { searched, lists, most_marks: most_marks(*most, left) })
+        Ok(Self { searched, lists })
     }
 
-    /// Returns the number of postings that can be read for marks.
-    pub fn most_marks(&self) -> usize {
-        self.most_marks
-    }
-
-    /// Returns the ranges of marks: of each session, or of all that are not before the first or after the last one.
+    /// Returns the key ranges of the marks: one for each run of sessions if there are few, otherwise one from the first session to the
+    /// last.
     pub fn mark_ranges(&self, lookup: &IndexLookup) -> Vec<KeyRange> {
         let Some(all) = self.searched.range() else { return Vec::new() };
-        let sessions = match self.searched.numbers.len() {
-            ..=MOST_RANGES => {
-                self.searched.numbers.iter().map(|(number, _)| (*number, *number)).collect()
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for (number, _) in &self.searched.numbers {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == *number => *last = *number,
+                _ => runs.push((*number, *number)),
             }
-            _ => vec![all],
-        };
+        }
+        if runs.len() > MOST_RANGES {
+            runs = vec![all];
+        }
         let marks = (0..).zip(&lookup.marks);
         let ranges = marks.flat_map(|(list, mark)| {
-            sessions.iter().filter_map(move |sessions| {
+            runs.iter().filter_map(move |sessions| {
                 let [low, high] = term_range(mark, *sessions)?;
                 Some(KeyRange { list, sessions: *sessions, low, high })
             })
@@ -151,28 +149,24 @@ impl FoundTerms {
 
     /// Reads the pages that were found for [`mark_ranges`](Self::mark_ranges).
     pub fn with_marks(self, lookup: &IndexLookup, pages: &[FoundPage]) -> StoreResult<TermPlaces> {
-        let Self { searched, mut lists, most_marks } = self;
+        let Self { searched, mut lists } = self;
         let is_wanted = |list: usize, term: &[u8]| term == lookup.marks[list].as_bytes();
         let count = lookup.marks.len();
-        let (marks, _) = read_lists(count, is_wanted, pages, &searched.numbers, most_marks)?;
+        let most = lookup.most_marks();
+        let marks = read_lists(count, is_wanted, pages, &searched.numbers, most)?;
         let families = lists.split_off(lookup.terms.len());
         Ok(TermPlaces { sessions: searched.sessions, lists, families, marks })
     }
 }
 
-/// Returns how many postings of marks to read, after those of the terms.
-pub fn most_marks(most: usize, left: usize) -> usize {
-    left.min(most / MARKS)
-}
-
-/// Reads the postings of each list in sessions with these numbers, rarest lists first. Returns also how many more could be read.
+/// Reads the postings of each list in sessions with these numbers, rarest lists first.
 fn read_lists(
     count: usize,
     is_wanted: impl Fn(usize, &[u8]) -> bool,
     pages: &[FoundPage],
     numbers: &[(u32, u32)],
     most: usize,
-) -> StoreResult<(Vec<List>, usize)> {
+) -> StoreResult<Vec<List>> {
     let mut found: Vec<Vec<PageEntry<'_>>> = vec![Vec::new(); count];
     let mut rarest: Vec<usize> = (0..count).collect();
     for (list, body) in pages {
@@ -188,19 +182,23 @@ fn read_lists(
             }
         }
     }
+    for entries in &mut found {
+        // Segments are found in any order, but mostly have different sessions.
+        entries.sort_by_key(|entry| (entry.first(), entry.term));
+        // A page may have been found for two ranges.
+        entries.dedup_by_key(|entry| (entry.first(), entry.term));
+    }
     let size = |entries: &[PageEntry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
     rarest.sort_by_key(|list| (size(&found[*list]), *list));
     let places = SessionPlaces::new(numbers);
     let mut lists: Vec<List> = vec![None; count];
     let mut left = most;
     for list in rarest {
-        // Segments are found in any order, but mostly have different sessions.
-        found[list].sort_by_key(PageEntry::first);
         let Some(rest) = left.checked_sub(size(&found[list])) else { break };
         left = rest;
         lists[list] = Some(read_list(&found[list], &places)?);
     }
-    Ok((lists, left))
+    Ok(lists)
 }
 
 fn is_in(family: &Family, term: &[u8]) -> bool {
@@ -251,7 +249,7 @@ fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<V
     }
     // Sorts by position in the scope. Mostly sorted already, because segments are in chronological order.
     list.sort_by_key(|posting| (posting.session, posting.seq));
-    // The terms of a family may occur in the same message, and a page may have been found for two ranges.
+    // The terms of a family may occur in the same message.
     list.dedup_by(|next, kept| {
         let same = (next.session, next.seq) == (kept.session, kept.seq);
         if same {

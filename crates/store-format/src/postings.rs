@@ -14,7 +14,8 @@ const BODY_BYTES: usize = 3_900;
 /// Size of an entry's postings, in bytes, at which no more postings are added. The entry fits into a body even with the
 /// longest term.
 const ENTRY_BYTES: usize = 3_600;
-/// About the number of postings in a page that a common term fills: with distances from 128 messages on, a posting has 4 bytes.
+/// Approximate number of postings in a page that a common term fills. A posting that is at least 128 messages after the previous one
+/// takes 4 bytes.
 pub const POSTINGS_OF_PAGE: usize = ENTRY_BYTES / 4;
 /// Maximum length of a term, in bytes.
 const TERM_BYTES: usize = 220;

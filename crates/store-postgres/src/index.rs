@@ -8,6 +8,7 @@ use bethink_store_format::{SortedBatch, due};
 use bethink_transcript::{Seq, SessionId};
 use sqlx::{Executor, PgConnection, Postgres};
 
+use crate::background::blocking;
 use crate::sql::{not_found, sql};
 use crate::store::PostgresStore;
 use crate::{search, segments, sessions, tidy};
@@ -69,9 +70,7 @@ impl IndexStore for PostgresStore {
 
     fn index(&self, batch: IndexBatch) -> StoreFuture<'_, bool> {
         Box::pin(async move {
-            let sorted = tokio::task::spawn_blocking(|| SortedBatch::new(batch))
-                .await
-                .map_err(|error| StoreError::Failed(error.to_string()))?;
+            let sorted = blocking(|| SortedBatch::new(batch)).await?;
             self.write(move |db| Box::pin(index(db, sorted))).await
         })
     }

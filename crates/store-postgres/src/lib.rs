@@ -23,6 +23,7 @@
 
 mod address;
 mod append;
+mod background;
 mod calls;
 mod candidates;
 mod check;

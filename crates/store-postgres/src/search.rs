@@ -1,10 +1,11 @@
 //! Finds where terms occur.
 
-use bethink_store::{IndexLookup, SearchScope, StoreError, StoreResult, TermPlaces};
+use bethink_store::{IndexLookup, SearchScope, StoreResult, TermPlaces};
 use bethink_store_format::{
     FoundPage, FoundTerms, KeyRange, ListedSession, POSTINGS_OF_PAGE, SearchedSessions, key_ranges,
 };
 
+use crate::background::blocking;
 use crate::connections::ConnectionQueue;
 use crate::sql::{Row, not_found, sql};
 
@@ -82,11 +83,11 @@ pub(crate) async fn lookup(
 ) -> StoreResult<TermPlaces> {
     let searched = scope(readers, &lookup.scope).await?;
     let Some(range) = searched.range() else { return Ok(searched.nothing(&lookup)) };
-    let pages = find(readers, key_ranges(&lookup, range), lookup.most).await?;
+    let pages = find(readers, key_ranges(&lookup, range), lookup.most_terms()).await?;
     let read = move || FoundTerms::read(&lookup, &pages, searched).map(|found| (lookup, found));
-    let (lookup, found) = blocking(read).await?;
-    let pages = find(readers, found.mark_ranges(&lookup), found.most_marks()).await?;
-    blocking(move || found.with_marks(&lookup, &pages)).await
+    let (lookup, found) = blocking(read).await??;
+    let pages = find(readers, found.mark_ranges(&lookup), lookup.most_marks()).await?;
+    blocking(move || found.with_marks(&lookup, &pages)).await?
 }
 
 /// Returns the pages for these ranges, of lists that have together at most this number of postings.
@@ -110,13 +111,6 @@ async fn find(
         .bind(most / POSTINGS_OF_PAGE)
         .all(&mut *readers.get().await?, |row| Ok((row.get("list")?, row.get("body")?)))
         .await
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> StoreResult<T> + Send + 'static,
-) -> StoreResult<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| StoreError::Failed(error.to_string()))?
 }
 
 async fn scope(readers: &ConnectionQueue, scope: &SearchScope) -> StoreResult<SearchedSessions> {

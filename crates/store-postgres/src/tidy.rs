@@ -5,10 +5,11 @@
 
 use std::collections::HashSet;
 
-use bethink_store::{StoreError, StoreResult};
+use bethink_store::StoreResult;
 use bethink_store_format::{IndexSegment, PostingPage, due, merge};
 use sqlx::PgConnection;
 
+use crate::background::blocking;
 use crate::locks::{self, Lock};
 use crate::segments;
 use crate::sql::sql;
@@ -50,7 +51,7 @@ async fn merged(db: &mut PgConnection, group: &[IndexSegment]) -> StoreResult<Ve
         bodies.push(sql(PAGES).bind(segment.number).all(&mut *db, |row| row.get(0)).await?);
     }
     let work = move || merge(&bodies, |session| known.contains(&i64::from(session)));
-    tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?
+    blocking(work).await?
 }
 
 /// Deletes the old segments. If a session was deleted after its postings were read, only the old segments are marked as

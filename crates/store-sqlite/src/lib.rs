@@ -10,6 +10,7 @@
 //! Reading order: `open`, `sql`, `store`, `writer`, `append`; then one file for each group of tables.
 
 mod append;
+mod background;
 mod calls;
 mod candidates;
 mod check;

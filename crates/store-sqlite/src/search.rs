@@ -1,12 +1,13 @@
 //! Finds where terms occur.
 
-use bethink_store::{IndexLookup, SearchScope, StoreError, StoreResult, TermPlaces};
+use bethink_store::{IndexLookup, SearchScope, StoreResult, TermPlaces};
 use bethink_store_format::{
     FoundPage, FoundTerms, KeyRange, ListedSession, SearchedSessions, key_ranges,
 };
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 
+use crate::background::blocking;
 use crate::readers::Readers;
 use crate::segments;
 use crate::sql::{Row, not_found, sql};
@@ -59,9 +60,9 @@ pub(crate) async fn lookup(readers: &Readers, lookup: IndexLookup) -> StoreResul
     let Some(range) = searched.range() else { return Ok(searched.nothing(&lookup)) };
     let pages = find(readers, key_ranges(&lookup, range)).await?;
     let read = move || FoundTerms::read(&lookup, &pages, searched).map(|found| (lookup, found));
-    let (lookup, found) = blocking(read).await?;
+    let (lookup, found) = blocking(read).await??;
     let pages = find(readers, found.mark_ranges(&lookup)).await?;
-    blocking(move || found.with_marks(&lookup, &pages)).await
+    blocking(move || found.with_marks(&lookup, &pages)).await?
 }
 
 /// Returns the pages for these ranges.
@@ -76,13 +77,6 @@ async fn find(readers: &Readers, ranges: Vec<KeyRange>) -> StoreResult<Vec<Found
     let pages = sql(PAGES).bind(json!(asked).to_string());
     let read = |row: &Row| Ok((row.get("list")?, Some(segments::read_page(row)?)));
     pages.all(&*readers.get().await, read).await
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> StoreResult<T> + Send + 'static,
-) -> StoreResult<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| StoreError::Failed(error.to_string()))?
 }
 
 async fn scope(readers: &Readers, scope: &SearchScope) -> StoreResult<SearchedSessions> {

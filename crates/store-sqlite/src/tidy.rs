@@ -5,11 +5,12 @@
 
 use std::collections::HashSet;
 
-use bethink_store::{StoreError, StoreResult};
+use bethink_store::StoreResult;
 use bethink_store_format::{IndexSegment, PostingPage, due, merge};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
+use crate::background::blocking;
 use crate::readers::Readers;
 use crate::segments::{self, SEARCHED, WRITING};
 use crate::sql::sql;
@@ -67,7 +68,7 @@ async fn merged(readers: &Readers, group: &[IndexSegment]) -> StoreResult<Vec<Po
         bodies.push(pages.all(&*readers.get().await, segments::read_page).await?);
     }
     let work = move || merge(&bodies, |session| known.contains(&i64::from(session)));
-    tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?
+    blocking(work).await?
 }
 
 async fn put_in_place(

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::append::{SessionEnds, append_group};
+use crate::background::blocking;
 use crate::connect;
 use crate::error::{fails_all, from_sqlx};
 use crate::files;
@@ -193,7 +194,7 @@ async fn reopen_aside(
 ) -> StoreResult<(SqliteConnection, OpenReport)> {
     let (file, readers, runtime) = (file.clone(), readers.clone(), Handle::current());
     let work = move || runtime.block_on(reopen(&file, readers));
-    tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?
+    blocking(work).await?
 }
 
 /// Opens the database for writing, while nobody is reading: SQLite shares state between the connections of a process.

@@ -52,9 +52,25 @@ pub struct IndexLookup {
     pub families: Vec<Family>,
     /// Terms that are only looked up in sessions in which one of the terms above or of the families occurs.
     pub marks: Vec<String>,
-    /// Maximum number of postings to read: first those of terms and families, then those of marks, each rarest first. A term whose
-    /// postings do not fit is too common to be useful and gets `None`.
+    /// Maximum number of postings to read, rarest terms first. A term whose postings do not fit is too common to be useful and gets
+    /// `None`.
     pub most: usize,
+}
+
+/// One in this many postings that are read may be one of a mark. Marks help to rank, but in a large history most of them are far
+/// from any term.
+const MARKS: usize = 4;
+
+impl IndexLookup {
+    /// Maximum number of postings of terms and families.
+    pub fn most_terms(&self) -> usize {
+        self.most - self.most_marks()
+    }
+
+    /// Maximum number of postings of marks.
+    pub fn most_marks(&self) -> usize {
+        if self.marks.is_empty() { 0 } else { self.most / MARKS }
+    }
 }
 
 /// All terms with the same beginning, counted together.

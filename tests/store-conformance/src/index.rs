@@ -231,6 +231,10 @@ pub async fn marks_are_looked_up_where_terms_occur(store: &impl Store) {
     let all = vec![everywhere([1, 3]), everywhere([2, 3])];
     assert_eq!(find(&["common"]).await, [all, nothing()].concat());
     assert_eq!(find(&["none"]).await, vec![Vec::new(); 4]);
+    // Each mark's page is found several times, and counts once.
+    let even: Vec<String> = (0..30).step_by(2).map(|n| format!("word{n}")).collect();
+    let found = find(&even.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    assert_eq!(found[0].len(), 2 * even.len());
 }
 
 pub async fn too_common_terms_are_left_out(store: &impl Store) {

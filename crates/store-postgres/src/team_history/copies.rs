@@ -6,6 +6,7 @@ use bethink_store_format::SortedBatch;
 use bethink_transcript::SessionId;
 use sqlx::PgConnection;
 
+use crate::background::blocking;
 use crate::sessions;
 use crate::sql::{Row, Statement, not_found, sql};
 
@@ -141,7 +142,7 @@ pub(super) async fn sorted(batch: CopiedBatch) -> StoreResult<SortedCopy> {
         let places = places.collect();
         SortedCopy { batch, messages, terms, places }
     };
-    tokio::task::spawn_blocking(work).await.map_err(|error| StoreError::Failed(error.to_string()))
+    blocking(work).await
 }
 
 fn written(posting: &Posting) -> [u8; PLACE] {

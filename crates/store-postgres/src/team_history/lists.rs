@@ -6,7 +6,6 @@ use bethink_store::{
     Family, IndexLookup, IndexedSession, PageRequest, Posting, SeqRange, StoreResult,
     StoredMessage, StoredTeamSession, TeamScope, TermPlaces,
 };
-use bethink_store_format::most_marks;
 use bethink_transcript::{Seq, SessionId};
 use sqlx::AssertSqlSafe;
 
@@ -195,7 +194,8 @@ pub(super) async fn lookup(
     let (mut projects, sessions): (Vec<i64>, Vec<IndexedSession>) = newest.unzip();
     projects.sort_unstable();
     projects.dedup();
-    let IndexLookup { terms, families, marks, most, .. } = lookup;
+    let (most_terms, most_marks) = (lookup.most_terms(), lookup.most_marks());
+    let IndexLookup { terms, families, marks, .. } = lookup;
     let numbers = sessions.iter().zip(0..).map(|(session, at)| (session.session, at)).collect();
     let reader = PlaceReader { store, projects, numbers };
     let starts = families.iter().map(|family| (family.start.clone(), true));
@@ -205,16 +205,16 @@ pub(super) async fn lookup(
             |Family { except, lengths, .. }| term != except && lengths.contains(&term.len()),
         )
     };
-    let (mut lists, left) = reader.read(asked, None, most, is_wanted).await?;
+    let mut lists = reader.read(asked, None, most_terms, is_wanted).await?;
+    let mut occurs = vec![false; sessions.len()];
+    for posting in lists.iter().flatten().flatten() {
+        occurs[posting.session as usize] = true;
+    }
     let families = lists.split_off(terms.len());
-    let all = lists.iter().chain(&families).flatten().flatten();
-    let mut near: Vec<u32> = all.map(|posting| posting.session).collect();
-    near.sort_unstable();
-    near.dedup();
-    let near = near.iter().filter_map(|at| sessions.get(*at as usize)).map(|one| one.session);
+    let near =
+        sessions.iter().zip(occurs).filter(|(_, occurs)| *occurs).map(|(one, _)| one.session);
     let asked = marks.into_iter().map(|mark| (mark, false)).collect();
-    let (marks, _) =
-        reader.read(asked, Some(near.collect()), most_marks(most, left), |_, _| true).await?;
+    let marks = reader.read(asked, Some(near.collect()), most_marks, |_, _| true).await?;
     Ok(TermPlaces { sessions, lists, families, marks })
 }
 
@@ -228,18 +228,17 @@ struct PlaceReader<'a> {
 type List = Option<Vec<Posting>>;
 
 impl PlaceReader<'_> {
-    /// Reads the list of each term, or of all terms that begin like it, rarest lists first; `None` for a list that is too long. Returns also
-    /// how many more places could be read.
+    /// Reads the list of each term, or of all terms that begin like it, rarest lists first; `None` for a list that is too long.
     async fn read(
         &self,
         asked: Vec<(String, bool)>,
         within: Option<Vec<SessionId>>,
         most: usize,
         is_wanted: impl Fn(usize, &str) -> bool,
-    ) -> StoreResult<(Vec<List>, usize)> {
+    ) -> StoreResult<Vec<List>> {
         let nothing = self.projects.is_empty() || within.as_ref().is_some_and(Vec::is_empty);
         if nothing || asked.is_empty() {
-            return Ok((vec![Some(Vec::new()); asked.len()], most));
+            return Ok(vec![Some(Vec::new()); asked.len()]);
         }
         let query = |text: &'static str, asked: Vec<(String, bool)>| {
             let (starts, are_families): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
@@ -276,7 +275,7 @@ impl PlaceReader<'_> {
                 list.extend(read_places(*session, &places));
             }
         }
-        Ok((lists.into_iter().map(|list| list.map(sorted)).collect(), left / PLACE))
+        Ok(lists.into_iter().map(|list| list.map(sorted)).collect())
     }
 }
 
