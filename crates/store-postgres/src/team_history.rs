@@ -273,7 +273,7 @@ impl TeamHistoryStore for PostgresStore {
             match self.team_tables().await? {
                 TeamTables::Usable { .. } => {
                     let unshared = self.read_team(sql(UNSHARED), |row| row.get("id")).await?;
-                    self.withdraw(unshared).await
+                    if unshared.is_empty() { Ok(0) } else { self.withdraw(unshared).await }
                 }
                 _ => Ok(0),
             }

@@ -27,7 +27,7 @@ const BATCH: usize = 128;
 const BATCH_BYTES: usize = 8 << 20;
 /// Maximum number of sessions that are enqueued at once. The job enqueues the others when it is done.
 const MOST_SESSIONS: usize = 1_000;
-/// Number of messages before a batch in which calls are looked for whose results must not be copied. Results of calls that were made
+/// Number of messages before a batch that are searched for calls whose results must not be copied. Results of calls that were made
 /// together may come in several messages.
 const RECENT: usize = 16;
 /// How often a batch is tried again because another daemon has copied messages of the same session.
@@ -207,10 +207,10 @@ fn batch(
 ) -> CopiedBatch {
     let CopiedExtent { project, title, created_at, copied, .. } = extent;
     let mut hidden = HashSet::new();
-    let mut before = None;
-    for stored in recent {
-        before = copy_of(stored, secrets, &mut hidden).1;
+    for message in recent.iter().cloned().filter_map(|stored| parse_stored(stored).ok()) {
+        add_hidden_calls(&message, &mut hidden);
     }
+    let mut before = recent.last().and_then(|stored| copy_of(stored, secrets, &mut hidden).1);
     let (mut messages, mut entries) = (Vec::new(), Vec::new());
     for stored in stored {
         let (message, read) = copy_of(&stored, secrets, &mut hidden);

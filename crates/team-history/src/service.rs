@@ -28,6 +28,8 @@ pub(crate) struct SharingState {
     pub(crate) problems: Mutex<HashMap<SessionId, String>>,
     /// Only one task reads at a time what is shared, so that none overwrites what a later one has read.
     reading: AsyncMutex<()>,
+    /// Whether a task waits to read it.
+    is_waiting: AtomicBool,
 }
 
 impl TeamHistoryService {
@@ -52,6 +54,8 @@ impl TeamHistoryService {
     /// and enqueues what is not copied yet.
     pub async fn resume(&self) -> Result<()> {
         let _alone = self.state.reading.lock().await;
+        // What changes from now on may not be seen any more.
+        self.state.is_waiting.store(false, Ordering::Release);
         let store = self.cx.store();
         let shared = store.shared_projects().await?;
         self.state.is_sharing.store(!shared.is_empty(), Ordering::Relaxed);
@@ -62,8 +66,11 @@ impl TeamHistoryService {
         self.copy_later(shared).await
     }
 
-    /// Does the same in the background.
+    /// Does the same in the background. One task that has not begun is enough for all changes until then.
     pub fn resume_later(&self) {
+        if self.state.is_waiting.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let service = self.clone();
         self.cx.spawn(async move {
             if let Err(error) = service.resume().await {
