@@ -146,7 +146,7 @@ BEGIN
         RAISE EXCEPTION USING
             ERRCODE = 'BT010',
             MESSAGE = format(
-                'could not share sessions in the team project %2$s: %1$s is not a contributor or an admin of it; ask an admin to run `bethink team history add-member %1$s`',
+                'could not share sessions in the team project %2$s: %1$s is not a contributor or an admin of it; ask an admin to run `bethink team history add-member %1$s --role contributor --team-project %2$s`',
                 session_user, wanted
             );
     END IF;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use bethink_api::{CheckedStore, CopiedStore, CopyStep, StoreLine, StoreOutcome};
+use bethink_api::{CopyProgress, StoreCheckReport, StoreCopyReport, StoreLine, StoreOutcome};
 use bethink_config::{Overrides, Settings, StoreSettings};
 use bethink_daemon::with_password;
 use bethink_service::{Clock, SystemClock};
@@ -80,7 +80,7 @@ async fn copy_store(
     let (source, target) = (find_place(from, own).await?, find_place(to, own).await?);
     let request = CopyRequest { from: source, to: target, home, now: SystemClock.now() };
     let mut printed = None;
-    let report = copy(&request, &mut |step: CopyStep| {
+    let report = copy(&request, &mut |step: CopyProgress| {
         let is_new = |(phase, at): (_, Instant)| phase != step.phase || at.elapsed() >= STEP_EVERY;
         if printed.is_none_or(is_new) {
             printed = Some((step.phase, Instant::now()));
@@ -109,7 +109,7 @@ async fn copy_store(
             (String::new(), hint)
         }
     };
-    Ok(StoreOutcome::Copied { report: CopiedStore { report, store_url }, hint })
+    Ok(StoreOutcome::Copied { report: StoreCopyReport { report, store_url }, hint })
 }
 
 async fn check_store(place: StorePlace) -> anyhow::Result<StoreOutcome> {
@@ -120,7 +120,7 @@ async fn check_store(place: StorePlace) -> anyhow::Result<StoreOutcome> {
         }
         StorePlace::Database(_) => "restore the database from a backup",
     });
-    let found = CheckedStore {
+    let found = StoreCheckReport {
         place: place.to_string(),
         ok: found.damage.is_none(),
         damage: found.damage,
@@ -139,7 +139,7 @@ fn failed(error: &anyhow::Error) -> StoreOutcome {
     StoreOutcome::Failed {
         detail: detail.unwrap_or_default(),
         hint: copying.and_then(CopyError::hint).map(str::to_owned),
-        is_usage: copying.is_some_and(CopyError::is_of_the_arguments),
+        is_usage_error: copying.is_some_and(CopyError::is_of_the_arguments),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreLine {
-    Progress(CopyStep),
+    Progress(CopyProgress),
     Ended(StoreOutcome),
 }
 
@@ -15,25 +15,25 @@ pub enum StoreLine {
 #[serde(rename_all = "snake_case")]
 pub enum StoreOutcome {
     Copied {
-        report: CopiedStore,
+        report: StoreCopyReport,
         hint: String,
     },
     Checked {
-        found: CheckedStore,
+        found: StoreCheckReport,
         hint: Option<String>,
     },
     Failed {
         /// What failed, with all causes.
         detail: String,
         hint: Option<String>,
-        /// Other arguments are needed.
-        is_usage: bool,
+        /// The arguments were wrong.
+        is_usage_error: bool,
     },
 }
 
 /// How far a copy is: the position in a phase, of the phase's total, in numbers of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CopyStep {
+pub struct CopyProgress {
     pub phase: CopyPhase,
     pub done: u64,
     pub total: u64,
@@ -48,7 +48,7 @@ pub enum CopyPhase {
 
 /// A copy that is complete and verified, as `bethink store copy --json` prints it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CopiedStore {
+pub struct StoreCopyReport {
     #[serde(flatten)]
     pub report: CopyReport,
     /// The setting `store.url` for the copy, without a password. Empty if the copy is in a home.
@@ -71,7 +71,7 @@ pub struct CopyReport {
     pub resumed: bool,
     /// Everything was there already.
     pub already_complete: bool,
-    /// Rows that no version could read, and that stay in the home that was copied.
+    /// Number of rows that an earlier update could not convert. They were not copied, and stay in the home that was copied.
     pub unreadable_rows: u64,
     /// Number of other homes whose rows stay in the database that was copied.
     pub other_homes: u64,
@@ -86,7 +86,7 @@ pub struct CopiedRowCount {
 
 /// What a check found, as `bethink store check --json` prints it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CheckedStore {
+pub struct StoreCheckReport {
     pub place: String,
     pub ok: bool,
     /// The first problem.

@@ -60,7 +60,7 @@ fn own_name() -> String {
     format!("process {} on {}", std::process::id(), host.nodename().to_string_lossy())
 }
 
-/// Adds the password that the settings name, if they do.
+/// Adds the password from the settings, if there is one.
 pub async fn with_password(
     address: PostgresAddress,
     settings: &StoreSettings,

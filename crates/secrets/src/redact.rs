@@ -1,4 +1,4 @@
-//! Replaces the secrets in text that is shared by descriptions.
+//! Replaces each secret in shared text with a description of its kind.
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use bethink_api::{CopiedRowCount, CopyPhase, CopyReport, CopyStep};
+use bethink_api::{CopiedRowCount, CopyPhase, CopyProgress, CopyReport};
 use bethink_store::{StoreError, StoreResult};
 use bethink_store_format::{CopiedTable, RowStore, TableDigest, TableSum, next_rows};
 use bethink_transcript::UnixMicros;
@@ -27,7 +27,7 @@ pub struct CopyRequest {
 /// Copies all rows. Can be interrupted and repeated at any time.
 pub async fn copy(
     request: &CopyRequest,
-    progress: &mut (dyn FnMut(CopyStep) + Send),
+    progress: &mut (dyn FnMut(CopyProgress) + Send),
 ) -> Result<CopyReport, CopyError> {
     let began = Instant::now();
     let CopyRequest { from, to, now, .. } = request;
@@ -164,7 +164,7 @@ struct CopyWork<'a> {
     tables: Vec<CopiedTable>,
     source: &'a mut dyn RowStore,
     target: &'a mut dyn RowStore,
-    progress: &'a mut (dyn FnMut(CopyStep) + Send),
+    progress: &'a mut (dyn FnMut(CopyProgress) + Send),
 }
 
 type Sums = Vec<(String, TableSum)>;
@@ -212,7 +212,7 @@ impl CopyWork<'_> {
                 }
                 after = last;
                 let done = before + after.unsigned_abs();
-                (self.progress)(CopyStep { phase: CopyPhase::Copying, done, total });
+                (self.progress)(CopyProgress { phase: CopyPhase::Copying, done, total });
             }
             before += self.source.last_number(table).await.map_err(read)?.unsigned_abs();
         }
@@ -228,7 +228,11 @@ impl CopyWork<'_> {
             let mut ignored = |_: u64| {};
             let progress = &mut *self.progress;
             let mut shown = |number: u64| {
-                progress(CopyStep { phase: CopyPhase::Verifying, done: before + number, total });
+                progress(CopyProgress {
+                    phase: CopyPhase::Verifying,
+                    done: before + number,
+                    total,
+                });
             };
             let (own, other) = tokio::join!(
                 sum(&mut *self.source, table, &mut shown),

@@ -42,7 +42,7 @@ pub(crate) async fn forget(db: &mut PgConnection, session: SessionId) -> StoreRe
 pub(crate) fn of_team(error: StoreError) -> StoreError {
     let why = match error {
         StoreError::Denied(_) => {
-            "could not use the team's tables: permission denied; perhaps you were removed from the project (ask an admin of it to add you), or another person already shares a session with the same id"
+            "could not use the team's tables: permission denied; perhaps you are no longer a contributor to the team project (ask an admin of it), or another person already shares a session with the same id"
                 .to_owned()
         }
         StoreError::Damaged(_) => TeamTables::Missing.to_string(),

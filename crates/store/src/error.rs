@@ -27,7 +27,7 @@ pub enum StoreError {
     #[error("could not use the database server: {0}")]
     Server(String),
     /// Another transaction was in the way, or the statement took too long. The request can be retried later.
-    #[error("the database could not finish in time: {0}")]
+    #[error("could not finish a database transaction: {0}")]
     Contended(String),
     /// Another daemon has the lock of this home in the database; nothing was written.
     #[error("another daemon with the same home is using the database: {0}")]

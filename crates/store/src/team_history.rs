@@ -38,7 +38,8 @@ pub trait TeamHistoryStore {
     fn share_session(&self, _session: SessionId, _is_shared: bool) -> StoreFuture<'_, ()> {
         refused()
     }
-    /// Removes the copies of sessions that are not shared any more: forks and children follow what is decided about their parent.
+    /// Removes the copies of sessions that are no longer shared, such as forks and children of a session that the person stopped
+    /// sharing.
     /// Returns their number.
     fn withdraw_unshared(&self) -> StoreFuture<'_, u64> {
         Box::pin(ready(Ok(0)))

@@ -52,7 +52,7 @@ pub(crate) enum TeamHistoryCommand {
         #[arg(long, short, value_name = "NUMBER")]
         message: Option<u64>,
     },
-    /// Remove a session from the team's history: one of yours, or as an admin anybody's, which can then never be shared again
+    /// Remove a shared session from the team's history; if an admin removes another person's session, it can never be shared again
     #[command(after_help = "Example: bethink team history rm 3f9c1a2b")]
     Rm {
         /// An id from `bethink team history ls`

@@ -1,10 +1,11 @@
-//! `bethink store …`: copies and checks databases, without a daemon. The program `bethinkd` does it, and this one shows it.
+//! `bethink store …`: copies and checks databases, without a daemon. The work is done by `bethinkd store`; this module shows its progress and
+//! result.
 
 mod program;
 
 use std::process::Command;
 
-use bethink_api::{CheckedStore, CopiedStore, CopyPhase, CopyReport, StoreOutcome};
+use bethink_api::{CopyPhase, CopyReport, StoreCheckReport, StoreCopyReport, StoreOutcome};
 use bethink_terminal::ProgressLine;
 use bethink_terminal::words::{bytes, count, plural, span};
 
@@ -40,10 +41,10 @@ pub(crate) fn run(app: &mut CliApp, command: StoreCommand) -> Done {
     match outcome {
         StoreOutcome::Copied { report, hint } => show_copied(app, &report, hint),
         StoreOutcome::Checked { found, hint } => show_checked(app, &found, hint),
-        StoreOutcome::Failed { detail, hint, is_usage: true } => {
+        StoreOutcome::Failed { detail, hint, is_usage_error: true } => {
             Err(CliFailure::HintedUse { what: detail, hint: hint.unwrap_or_default() })
         }
-        StoreOutcome::Failed { detail, hint, is_usage: false } => {
+        StoreOutcome::Failed { detail, hint, is_usage_error: false } => {
             Err(CliFailure::Failed { what: detail, hint })
         }
     }
@@ -56,7 +57,7 @@ fn label(phase: CopyPhase) -> &'static str {
     }
 }
 
-fn show_copied(app: &mut CliApp, copied: &CopiedStore, hint: String) -> Done {
+fn show_copied(app: &mut CliApp, copied: &StoreCopyReport, hint: String) -> Done {
     let Some(screen) = app.screen.unless_json(copied)? else { return Ok(()) };
     screen.flowing(summary(&copied.report), 0)?;
     for note in notes(&copied.report) {
@@ -96,7 +97,7 @@ fn notes(report: &CopyReport) -> Vec<String> {
     notes
 }
 
-fn show_checked(app: &mut CliApp, found: &CheckedStore, hint: Option<String>) -> Done {
+fn show_checked(app: &mut CliApp, found: &StoreCheckReport, hint: Option<String>) -> Done {
     if let Some(screen) = app.screen.unless_json(found)? {
         let place = &found.place;
         screen.flowing(

@@ -20,7 +20,7 @@ pub(crate) async fn status(State(app): State<ServerState>) -> Reply {
     HttpAnswer::ok(&app.daemon.team_history.status().await?)
 }
 
-/// Share the sessions of a project directory with the team. Copies are made in the background, by default without the secrets that the scan finds.
+/// Share the sessions of a project directory with the team. Copies are made in the background, by default without the secrets that bethink finds.
 #[utoipa::path(
     post, path = "/v1/team/history", tag = "team", operation_id = "team_history_share",
     params(Key),
@@ -97,7 +97,7 @@ pub(crate) async fn session(State(app): State<ServerState>, Id(id): SessionPath)
     HttpAnswer::ok(&app.daemon.team_history.session(id).await?)
 }
 
-/// Get the messages of a shared session, without thinking and images, and by default without the secrets that the scan finds.
+/// Get the messages of a shared session, without thinking and images, and by default without the secrets that bethink finds.
 #[utoipa::path(
     get, path = "/v1/team/history/sessions/{id}/messages", tag = "team", operation_id = "team_history_messages",
     params(("id" = uuid::Uuid, Path), api::MessageQuery),

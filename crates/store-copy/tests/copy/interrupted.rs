@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bethink_api::{CopyReport, CopyStep};
+use bethink_api::{CopyProgress, CopyReport};
 use bethink_store_copy::{CopyError, CopyRequest, StorePlace, copy};
 use bethink_store_postgres::{PostgresAddress, PostgresOpenError, PostgresOptions, PostgresStore};
 use tokio::sync::Notify;
@@ -18,7 +18,7 @@ async fn copy_some(request: &CopyRequest, steps: u64) -> Option<Result<CopyRepor
     let (left, stop) = (Arc::new(AtomicU64::new(steps)), Arc::new(Notify::new()));
     let mut progress = {
         let (left, stop) = (Arc::clone(&left), Arc::clone(&stop));
-        move |_: CopyStep| {
+        move |_: CopyProgress| {
             if left.fetch_sub(1, Ordering::Relaxed) == 1 {
                 stop.notify_one();
             }

@@ -14,7 +14,7 @@ mod refused;
 
 use std::path::Path;
 
-use bethink_api::{CopyReport, CopyStep};
+use bethink_api::{CopyProgress, CopyReport};
 use bethink_postgres_server::TestServer;
 use bethink_store::{IndexStore, NewSession, PageRequest, SessionFilter, SessionStore, Store};
 use bethink_store_copy::{CopyError, CopyRequest, StorePlace, check, copy};
@@ -46,7 +46,7 @@ fn request(from: StorePlace, to: StorePlace) -> CopyRequest {
 }
 
 async fn copied(from: StorePlace, to: StorePlace) -> Result<CopyReport, CopyError> {
-    copy(&request(from, to), &mut |_: CopyStep| {}).await
+    copy(&request(from, to), &mut |_: CopyProgress| {}).await
 }
 
 async fn open(database: &str) -> PostgresStore {
@@ -173,7 +173,7 @@ async fn rows_of_the_chosen_home_are_copied() {
         home: Some(ant.clone()),
         ..request(in_database(&database).await, in_home(&to))
     };
-    let report = copy(&named, &mut |_: CopyStep| {}).await.unwrap();
+    let report = copy(&named, &mut |_: CopyProgress| {}).await.unwrap();
     assert_eq!(report.other_homes, 1);
     assert_eq!(sums_of_home(&ant).await, sums_of_home(&to).await);
 

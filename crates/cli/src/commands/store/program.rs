@@ -1,10 +1,10 @@
-//! Runs `bethinkd store`, which contains the databases.
+//! Runs `bethinkd store`; only `bethinkd` contains the database drivers.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use bethink_api::{CopyStep, StoreLine, StoreOutcome};
+use bethink_api::{CopyProgress, StoreLine, StoreOutcome};
 use bethink_client::StartError;
 
 use crate::failure::CliFailure;
@@ -15,13 +15,13 @@ const GLIMPSE: usize = 2_000;
 /// Runs the program until it has printed its result. It ends when this program ends.
 pub(super) fn run_to_end(
     command: &mut Command,
-    progress: &mut dyn FnMut(CopyStep),
+    progress: &mut dyn FnMut(CopyProgress),
 ) -> Result<StoreOutcome, CliFailure> {
     let path = command.get_program().to_owned();
     let failed = |source| StartError::Spawn { path: path.clone().into(), source };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
-    // The program ends if this end of the pipe is closed, also because this program was killed.
+    // `bethinkd` ends when this end of the pipe is closed, even if that is because this process was killed.
     let stdin = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let printing = thread::spawn(move || {

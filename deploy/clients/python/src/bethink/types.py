@@ -1194,8 +1194,8 @@ class ShareHistory(TypedDict):
     """A directory of the project."""
     project: NotRequired[str | None]
     """
-    Name of the team project, which all people who work on it must use; by default, that of the repository from which the
-    directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
+    Name of the team project, which all people who work on it must use. By default, the one that the directory is already
+    shared with, or else the name of the repository from which the directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
     """
     all: NotRequired[bool]
     """Also share the sessions that began before now."""
