@@ -1308,7 +1308,7 @@ export interface paths {
         /** Get which history is shared with the team, and the team projects. */
         get: operations["team_history_get"];
         put?: never;
-        /** Share the sessions of a project directory with the team. Copies are made in the background, by default without the secrets that the scan finds. */
+        /** Share the sessions of a project directory with the team. Copies are made in the background, by default without the secrets that bethink finds. */
         post: operations["team_history_share"];
         /** Stop sharing the sessions of a project directory, and remove the copies. */
         delete: operations["team_history_unshare"];
@@ -1396,7 +1396,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the messages of a shared session, without thinking and images, and by default without the secrets that the scan finds. */
+        /** Get the messages of a shared session, without thinking and images, and by default without the secrets that bethink finds. */
         get: operations["team_history_messages"];
         put?: never;
         post?: never;
@@ -4295,8 +4295,8 @@ export interface components {
             /** @description A directory of the project. */
             project_dir: string;
             /**
-             * @description Name of the team project, which all people who work on it must use; by default, that of the repository from which the
-             *     directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
+             * @description Name of the team project, which all people who work on it must use. By default, the one that the directory is already
+             *     shared with, or else the name of the repository from which the directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
              */
             project?: string | null;
             /** @description Also share the sessions that began before now. */
