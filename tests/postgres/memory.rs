@@ -212,6 +212,19 @@ fn offline_changes_are_synced_after_reconnect() {
     }
     let [dir_of_ant, dir_of_bee] = [ant.dir(&at_ant, "private"), bee.dir(&at_bee, "private")];
     world.server.stop();
+    // What cannot be recorded is not done.
+    let told = json!({ "project_dir": at_ant, "text": "The weir is new.", "type": "project" });
+    let refused = ant.daemon.client().post("/v1/memories", &told);
+    assert_eq!(refused.problem()["type"], "storage_failed");
+    let new = Request::new("PUT", &ant.at(&at_ant, "private", "mist"));
+    assert!(ant.daemon.client().must(&new.bytes("text/markdown", b"Mist.")).status >= 500);
+    let mut left: Vec<_> = fs::read_dir(&dir_of_ant)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".md"))
+        .collect();
+    left.sort();
+    assert_eq!(left, ["MEMORY.md", "dam.md", "wheel.md"]);
     fs::write(dir_of_ant.join("wheel.md"), topic("changed by hand")).unwrap();
     fs::write(dir_of_bee.join("weir.md"), topic("new")).unwrap();
     world.server.resume();
@@ -225,6 +238,30 @@ fn offline_changes_are_synced_after_reconnect() {
         until(PATIENCE, is_back).expect("what is gone at once comes back");
         assert!(ant.text(&at_ant, "private", name).is_some());
     }
+}
+
+#[test]
+fn what_was_edited_at_one_machine_and_deleted_at_another_stays_in_the_index() {
+    let world = World::shared();
+    let database = world.database();
+    let ant = Machine::new(world.home(&database));
+    let mut bee = Machine::new(world.home(&database));
+    let (at_ant, at_bee) = (ant.clone_of(URL, "mill"), bee.clone_of(URL, "mill"));
+    ant.put(&at_ant, "private", "dam", &topic("the dam leaks"));
+    bee.has(&at_bee, "private", "dam", Some(&topic("the dam leaks")));
+    let dir = bee.dir(&at_bee, "private");
+    assert!(bee.daemon.terminate().success());
+    fs::write(dir.join("dam.md"), topic("the dam leaks a lot")).unwrap();
+    assert_eq!(ant.daemon.client().delete(&ant.at(&at_ant, "private", "dam")).status, 200);
+
+    // Nobody uses the project at the bee's: its daemon brings the edit.
+    bee.daemon.start();
+    ant.has(&at_ant, "private", "dam", Some(&topic("the dam leaks a lot")));
+    let is_listed = || ant.index(&at_ant, "private").contains("(dam.md)").then_some(());
+    until(PATIENCE, is_listed).expect("the topic that stays is in the index");
+    assert_eq!(bee.index(&at_bee, "private"), ant.index(&at_ant, "private"));
+    ant.daemon.is_well();
+    bee.daemon.is_well();
 }
 
 /// Daemons that are killed at any time, and a person at each of them.

@@ -18,6 +18,8 @@ impl Daemon {
     /// Starts the exchange, if several daemons may use the database. It ends when the daemon stops.
     pub(crate) fn start_peer_exchange(&self) {
         if self.cx.store().is_shared() {
+            let memories = self.memories.clone();
+            self.cx.spawn(async move { memories.open_recent_projects().await });
             let daemon = self.clone();
             let stopped = self.cx.stopping().clone().cancelled_owned();
             self.cx.spawn(async move {

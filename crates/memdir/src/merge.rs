@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::file::DirectoryFile;
-use crate::{conflict, index, rejections};
+use crate::name::Name;
+use crate::{conflict, header, index, rejections};
 
 /// The files of one side, with their content.
 pub type FileSet = BTreeMap<DirectoryFile, Arc<[u8]>>;
@@ -32,16 +33,6 @@ pub enum FileChange {
     Merged(Arc<[u8]>),
     /// The other side's version keeps the name, and the local version gets another name.
     KeepBoth { theirs: Arc<[u8]>, ours: Arc<[u8]>, conflict_file: DirectoryFile },
-}
-
-impl PlanStep {
-    /// Returns the file in which the local version is kept, if the step keeps both versions.
-    pub fn conflict_file(&self) -> Option<&DirectoryFile> {
-        match &self.what {
-            FileChange::KeepBoth { conflict_file, .. } => Some(conflict_file),
-            _ => None,
-        }
-    }
 }
 
 /// Plans a step for each file that must change on at least one side. Removals here are first, because a file's new name may differ from
@@ -111,30 +102,66 @@ fn conflict_file(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)
 }
 
-/// Returns the step for the index with a line for each version that was kept in another file, so that people notice the conflict. `here` is
-/// the local index, `conflicts` are topics with the files of their other versions, and `says` describes such a version of a topic.
-pub fn with_conflict_lines(
+/// A line that the index needs because of a step, so that people and prompts see the topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeededLine {
+    name: Name,
+    title: String,
+    description: String,
+}
+
+/// Returns the lines that the index needs, by the steps' files: for a local version that gets another name, described by
+/// `says`, and for a topic that one side edited while the other one deleted it, together with its line. `was_known` tells which files
+/// both sides had before.
+pub fn needed_lines(
+    steps: &[PlanStep],
+    was_known: impl Fn(&DirectoryFile) -> bool,
+    [ours, theirs]: [&FileSet; 2],
+    says: impl Fn(&str) -> String,
+) -> BTreeMap<DirectoryFile, NeededLine> {
+    let needed = steps.iter().filter_map(|PlanStep { file, what }| {
+        let line = match (what, file) {
+            (FileChange::KeepBoth { conflict_file: DirectoryFile::Topic(name), .. }, _) => {
+                let topic = file.to_string();
+                let topic = topic.trim_end_matches(".md");
+                let title = format!("{topic}, another version");
+                NeededLine { name: name.clone(), title, description: says(topic) }
+            }
+            (
+                FileChange::Pull(Some(content)) | FileChange::Push(Some(content)),
+                DirectoryFile::Topic(name),
+            ) if was_known(file) && !(ours.contains_key(file) && theirs.contains_key(file)) => {
+                let topic = header::read(std::str::from_utf8(content).ok()?);
+                let (title, description) =
+                    (name.titled(&topic.header), topic.header.described(topic.body));
+                NeededLine { name: name.clone(), title, description }
+            }
+            _ => return None,
+        };
+        Some((file.clone(), line))
+    });
+    needed.collect()
+}
+
+/// Returns the step for the index with the lines that it lacks. `here` is the local index. A directory without an index gets none.
+pub fn with_lines(
     step: Option<PlanStep>,
     here: Option<&Arc<[u8]>>,
-    conflicts: &[(DirectoryFile, DirectoryFile)],
-    says: impl Fn(&str) -> String,
+    lines: &[NeededLine],
 ) -> Option<PlanStep> {
-    if conflicts.is_empty() {
-        return step;
-    }
-    let planned = match step.map(|step| step.what) {
-        Some(FileChange::Pull(content) | FileChange::Push(content)) => content,
-        Some(FileChange::Merged(bytes)) => Some(bytes),
-        Some(FileChange::KeepBoth { .. }) => return None,
-        None => here.cloned(),
+    let planned = match step.as_ref().map(|step| &step.what) {
+        Some(FileChange::Pull(content) | FileChange::Push(content)) => content.as_deref(),
+        Some(FileChange::Merged(bytes)) => Some(&**bytes),
+        // It is not text.
+        Some(FileChange::KeepBoth { .. }) => return step,
+        None => Some(&**here?),
     };
-    let mut text = String::from_utf8(planned?.to_vec()).ok()?;
-    for (file, conflict_file) in conflicts {
-        if let DirectoryFile::Topic(name) = conflict_file {
-            let topic = file.to_string();
-            let topic = topic.trim_end_matches(".md");
-            text = index::add(&text, name, &format!("{topic}, another version"), &says(topic));
-        }
+    let Ok(planned) = std::str::from_utf8(planned.unwrap_or_default()) else { return step };
+    let text = lines.iter().fold(planned.to_owned(), |text, line| {
+        index::add(&text, &line.name, &line.title, &line.description)
+    });
+    if text == planned {
+        return step;
     }
     let what = FileChange::Merged(text.into_bytes().into());
     Some(PlanStep { file: DirectoryFile::Index, what })
@@ -200,6 +227,34 @@ mod tests {
     fn an_edit_wins_over_a_deletion() {
         check(&[("a", "1")], &[], &[("a", "2")], "a.md in 2");
         check(&[("a", "1")], &[("a", "2")], &[], "a.md out 2");
+    }
+
+    #[test]
+    fn a_topic_that_one_side_deleted_and_the_other_edited_keeps_its_line() {
+        let line = "- [Dam](dam.md) — it leaks\n";
+        let base = side(&[("MEMORY.md", line), ("dam", "It leaks.")]);
+        let edited = side(&[("MEMORY.md", line), ("dam", "It leaks a lot.")]);
+        let deleted = side(&[]);
+        for (ours, theirs) in [(&edited, &deleted), (&deleted, &edited)] {
+            let mut steps = plan(&base, ours, theirs);
+            let index = steps.iter().position(|step| step.file == DirectoryFile::Index);
+            let index = index.map(|at| steps.remove(at));
+            let was_known = |file: &DirectoryFile| base.contains_key(file);
+            let needed = needed_lines(&steps, was_known, [ours, theirs], |_| String::new());
+            let lines: Vec<NeededLine> = needed.into_values().collect();
+            let here = ours.get(&DirectoryFile::Index);
+            let Some(PlanStep { what: FileChange::Merged(text), .. }) =
+                with_lines(index.clone(), here, &lines)
+            else {
+                panic!("{index:?}")
+            };
+            assert_eq!(&*text, "- [Dam](dam.md) — It leaks a lot.\n".as_bytes());
+            // Nothing is added without a need, and no index is created.
+            assert_eq!(with_lines(index.clone(), here, &[]), index);
+            assert_eq!(with_lines(None, None, &lines), None);
+        }
+        let steps = plan(&side(&[]), &deleted, &edited);
+        assert!(needed_lines(&steps, |_| false, [&deleted, &edited], str::to_owned).is_empty());
     }
 
     #[test]

@@ -77,9 +77,41 @@ impl MemoryService {
         };
         let content = write.text.as_ref().map(|text| Bytes::copy_from_slice(text.as_bytes()));
         let author = write.author.clone();
-        self.keep_version(directory, &write.file, hash, content, author, at).await?;
+        let kept = self.keep_version(directory, &write.file, hash, content, author, at).await;
+        if kept.is_err() {
+            self.take_back(directory, &write.file, &tried).await;
+        }
         directory.touched(&write.file);
-        Ok(tried)
+        kept.map(|()| tried)
+    }
+
+    /// Undoes a change whose version could not be stored, because whoever asked for it is told that it failed, and asks again. A file
+    /// that another program has changed meanwhile stays as it is.
+    async fn take_back(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        file: &DirectoryFile,
+        done: &WriteOutcome,
+    ) {
+        let (now, before) = match done {
+            WriteOutcome::Done { hash, before, .. } => (Some(*hash), before.clone()),
+            WriteOutcome::Removed { before } => (None, Some(before.clone())),
+            WriteOutcome::Same { .. } | WriteOutcome::Absent | WriteOutcome::Conflict(_) => return,
+        };
+        let (held, changed) = (Arc::clone(directory), file.clone());
+        let undone = blocking(move || {
+            let Some(root) = held.root(false)? else { return Ok(()) };
+            let done = match (before, now) {
+                (Some(before), now) => root.replace(&changed, now.into(), &before.bytes).map(drop),
+                (None, Some(now)) => root.remove(&changed, now).map(drop),
+                (None, None) => Ok(()),
+            };
+            done.map_err(refused)
+        })
+        .await;
+        if let Err(error) = undone {
+            tracing::warn!(%error, dir = %directory.dir.display(), %file, "could not undo a change whose version was not stored");
+        }
     }
 
     /// Stores a file's content as a version, unless the newest version has the same content.

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bethink_config::Home;
 use bethink_service::{Result, ServiceError, blocking, private_file};
@@ -15,6 +16,9 @@ use crate::service::MemoryService;
 /// Name of the file with a project's directory.
 const FILE: &str = "project";
 
+/// Maximum number of projects that are opened when the daemon starts: fewer than are kept open, so that none of them is closed at once.
+const RECENT: usize = 16;
+
 impl MemoryService {
     /// Lists the directories of projects that have memories, except those that contain a directory in `known`. Looks only
     /// at paths: a known directory may be on a disk that does not answer.
@@ -22,10 +26,29 @@ impl MemoryService {
         let memory = Home::new(&self.cx.settings().home).memory();
         blocking(move || {
             let is_known = |root: &String| known.iter().any(|dir| Path::new(dir).starts_with(root));
-            let roots = noted(&memory).unwrap_or_default().into_iter();
-            Ok(roots.filter(|root| !is_known(root)).collect())
+            let roots = noted(&memory).unwrap_or_default().into_iter().map(|(_, root)| root);
+            let mut roots: Vec<String> = roots.filter(|root| !is_known(root)).collect();
+            roots.sort();
+            Ok(roots)
         })
         .await
+    }
+
+    /// Opens the projects whose memory changed last, so that it is synced with other machines although no agent has used it since
+    /// the daemon started.
+    pub async fn open_recent_projects(&self) {
+        let memory = Home::new(&self.cx.settings().home).memory();
+        let found = blocking(move || Ok(noted(&memory).unwrap_or_default())).await;
+        let mut recent = found.unwrap_or_default();
+        recent.sort_unstable_by(|one, other| other.cmp(one));
+        for (_, root) in recent.into_iter().take(RECENT) {
+            if self.cx.stopping().is_cancelled() {
+                return;
+            }
+            if let Err(error) = self.project(&root).await {
+                tracing::debug!(error = %error, root, "could not open a project");
+            }
+        }
     }
 
     /// Notes the directory of a project that has a new memory. The file is only used to list projects, so a failure
@@ -49,16 +72,17 @@ fn note(dir: &Path, root: &Path) -> io::Result<()> {
     private_file::replace(&file, root.as_os_str().as_encoded_bytes())
 }
 
-/// Reads the directories of all projects. A file whose content does not belong to its key is skipped.
-fn noted(memory: &Path) -> io::Result<Vec<String>> {
+/// Reads the directories of all projects, each with the time at which a file was last added to its memory or removed. A file whose
+/// content does not belong to its key is skipped.
+fn noted(memory: &Path) -> io::Result<Vec<(SystemTime, String)>> {
     let mut roots = Vec::new();
     for entry in fs::read_dir(memory)?.flatten() {
         let Ok(root) = fs::read_to_string(entry.path().join(FILE)) else { continue };
         if key_of(Path::new(&root)).as_str() == entry.file_name() {
-            roots.push(root);
+            let modified = entry.metadata().and_then(|seen| seen.modified());
+            roots.push((modified.unwrap_or(UNIX_EPOCH), root));
         }
     }
-    roots.sort();
     Ok(roots)
 }
 
@@ -71,13 +95,16 @@ mod tests {
         let memory = tempfile::tempdir().unwrap();
         let root = Path::new("/git/mill");
         let dir = memory.path().join(key_of(root));
+        let roots = || -> Vec<String> {
+            noted(memory.path()).unwrap().into_iter().map(|(_, root)| root).collect()
+        };
         note(&dir, root).unwrap();
         fs::create_dir(memory.path().join("person")).unwrap();
-        assert_eq!(noted(memory.path()).unwrap(), ["/git/mill"]);
+        assert_eq!(roots(), ["/git/mill"]);
         // The first note stays, and a file that was changed by something else is not believed.
         note(&dir, Path::new("/git/other")).unwrap();
-        assert_eq!(noted(memory.path()).unwrap(), ["/git/mill"]);
+        assert_eq!(roots(), ["/git/mill"]);
         fs::write(dir.join(FILE), "/etc").unwrap();
-        assert_eq!(noted(memory.path()).unwrap(), [""; 0]);
+        assert_eq!(roots(), [""; 0]);
     }
 }

@@ -10,7 +10,7 @@ use crate::errors::git_error;
 use crate::resolve::changed_by;
 use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
 use crate::service::TeamService;
-use bethink_memdir::merge::{FileChange, PlanStep, with_conflict_lines};
+use bethink_memdir::merge::{FileChange, PlanStep, needed_lines, with_lines};
 
 /// Refs of versions that were not pulled because of their contents and have been reported.
 const WITHHELD: &str = "refs/bethink/withheld";
@@ -43,24 +43,24 @@ impl TeamService {
         }
         let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
-        let (mut conflicts, mut has_moved) = (Vec::new(), false);
+        let says = |topic: &str| format!("in conflict: run `bethink team resolve {topic}`");
+        let was_known = |file: &DirectoryFile| round.base.files.contains_key(file);
+        let sides = [&round.here.files, &round.theirs.files];
+        let mut needed = needed_lines(&topics, was_known, sides, says);
+        let (mut lines, mut has_moved) = (Vec::new(), false);
         for step in topics {
-            conflicts.extend(
-                step.conflict_file()
-                    .map(|conflict_file| (step.file.clone(), conflict_file.clone())),
-            );
             let file = step.file.clone();
             if !self.try_step(round, step, applied, report).await? {
-                conflicts.retain(|(apart, _)| *apart != file);
-                // The index still needs the lines of the versions that were kept before.
+                // The index still needs the lines of the steps before.
                 has_moved = true;
                 break;
             }
-            conflicts.retain(|(apart, _)| *apart != file || !applied.left_out.contains(&file));
+            if !applied.left_out.contains(&file) {
+                lines.extend(needed.remove(&file));
+            }
         }
-        let says = |topic: &str| format!("in conflict: run `bethink team resolve {topic}`");
         let here = round.here.files.get(&DirectoryFile::Index);
-        match with_conflict_lines(index.into_iter().next(), here, &conflicts, says) {
+        match with_lines(index.into_iter().next(), here, &lines) {
             Some(step) => Ok(self.try_step(round, step, applied, report).await? && !has_moved),
             None => Ok(!has_moved),
         }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bethink_config::Home;
 use bethink_memdir::Hash;
-use bethink_memdir::merge::{FileChange, FileSet, NewContent, PlanStep, plan, with_conflict_lines};
+use bethink_memdir::merge::{
+    FileChange, FileSet, NewContent, PlanStep, needed_lines, plan, with_lines,
+};
 use bethink_memdir::name::fold;
 use bethink_memdir_fs::DirectoryFile;
 use bethink_secrets::{ScannedText, scan};
@@ -246,13 +248,15 @@ impl MemoryService {
         // The index is last, because it lists the topics.
         let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
-        let (mut conflicts, mut has_changed) = (Vec::new(), false);
+        let says =
+            |topic: &str| format!("conflicting version of {topic}; a person must resolve it");
+        let was_known = |file: &DirectoryFile| result.base.files.contains_key(file);
+        let mut needed = needed_lines(&topics, was_known, [&sides.ours, &sides.theirs], says);
+        let (mut lines, mut has_changed) = (Vec::new(), false);
         for step in topics {
-            let (file, conflict_file) = (step.file.clone(), step.conflict_file().cloned());
+            let file = step.file.clone();
             match self.try_step(target, sides, step, result).await? {
-                StepOutcome::Done => {
-                    conflicts.extend(conflict_file.map(|conflict_file| (file, conflict_file)));
-                }
+                StepOutcome::Done => lines.extend(needed.remove(&file)),
                 StepOutcome::Skipped => {}
                 StepOutcome::Changed => {
                     has_changed = true;
@@ -260,10 +264,8 @@ impl MemoryService {
                 }
             }
         }
-        let says =
-            |topic: &str| format!("conflicting version of {topic}; a person must resolve it");
         let here = sides.ours.get(&DirectoryFile::Index);
-        let index = with_conflict_lines(index.into_iter().next(), here, &conflicts, says);
+        let index = with_lines(index.into_iter().next(), here, &lines);
         let Some(step) = index.filter(|step| !result.skipped.contains_key(&step.file)) else {
             return Ok(!has_changed);
         };
