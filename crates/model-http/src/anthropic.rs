@@ -9,9 +9,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer;
-use crate::dialect::{AnswerFormat, Dialect, WireRequest};
-use crate::trouble::{ProviderRefusal, ProviderTrouble};
-use crate::usage::UsageTally;
+use crate::dialect::{AnswerFormat, Dialect, ReplyMeta, WireRequest, read_answer};
+use crate::trouble::ProviderTrouble;
 use bethink_sse::SseEvent;
 use stream::Events;
 
@@ -40,24 +39,12 @@ impl AnswerFormat for AnthropicDialect {
     type Stream = Events;
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble> {
-        if let Some(refusal) = ProviderRefusal::in_answer(json) {
-            return Err(ProviderTrouble::Refused(refusal));
-        }
-        let whole: WholeMessage =
-            serde_json::from_str(json).map_err(|e| ProviderTrouble::no_json("the answer", &e))?;
+        let whole: WholeMessage = read_answer(json, "the answer")?;
+        let mut meta = ReplyMeta::default();
+        whole.fill(&mut meta);
         let content =
             whole.content.ok_or_else(|| ProviderTrouble::broken("the answer has no content"))?;
-        let mut tally = UsageTally::default();
-        tally.take_anthropic(whole.usage.as_deref());
-        let (usage, usage_doubtful) = tally.end();
-        Ok(Reply {
-            id: text(whole.id.as_deref()),
-            model: text(whole.model.as_deref()),
-            content: answer::blocks(content.get())?,
-            stop: stop(whole.stop_reason.as_deref())?,
-            usage,
-            usage_doubtful,
-        })
+        Ok(meta.reply(answer::blocks(content.get())?, stop(whole.stop_reason.as_deref())?))
     }
 
     fn is_last(&self, event: &SseEvent) -> bool {
@@ -73,6 +60,14 @@ struct WholeMessage {
     content: Option<Box<RawValue>>,
     stop_reason: Option<Box<RawValue>>,
     usage: Option<Box<RawValue>>,
+}
+
+impl WholeMessage {
+    fn fill(&self, meta: &mut ReplyMeta) {
+        meta.id = text(self.id.as_deref());
+        meta.model = text(self.model.as_deref());
+        meta.tally.take_anthropic(self.usage.as_deref());
+    }
 }
 
 /// Assembles the body from existing bytes, so that equal requests have equal bodies, and a longer prompt begins with

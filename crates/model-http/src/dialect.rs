@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use bethink_model::{ModelRequest, Reply};
+use bethink_model::{ModelRequest, Reply, Stop};
 use bethink_sse::SseEvent;
-use bethink_transcript::TokenUsage;
+use bethink_transcript::{Block, TokenUsage};
+use serde::Deserialize;
 
-use crate::trouble::ProviderTrouble;
+use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use crate::usage::UsageTally;
 
 /// A request to send.
@@ -53,8 +54,19 @@ pub(crate) trait Stream: Default + fmt::Debug + Send {
     fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble>;
     /// Finishes after the last event, or when the stream ends without one. Fails if the answer is incomplete.
     fn end(self) -> Result<Reply, ProviderTrouble>;
-    /// Returns what is known about the answer so far.
-    fn partial(&self) -> PartialReply;
+    /// Returns what is known about the answer so far, apart from its content.
+    fn meta(&self) -> &ReplyMeta;
+}
+
+/// Parses an answer, or an event of one, unless it is the provider's error. `what` names it if it cannot be read.
+pub(crate) fn read_answer<'a, T: Deserialize<'a>>(
+    json: &'a str,
+    what: &str,
+) -> Result<T, ProviderTrouble> {
+    if let Some(refusal) = ProviderRefusal::in_answer(json) {
+        return Err(ProviderTrouble::Refused(refusal));
+    }
+    serde_json::from_str(json).map_err(|e| ProviderTrouble::no_json(what, &e))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -64,6 +76,36 @@ pub(crate) enum DeltaTaken {
     Last,
 }
 
+/// The parts of an answer apart from its content, as far as they are known.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyMeta {
+    pub(crate) id: String,
+    pub(crate) model: String,
+    pub(crate) tally: UsageTally,
+}
+
+impl ReplyMeta {
+    /// Keeps the first id and the first model that are not empty.
+    pub(crate) fn take_names(&mut self, id: Option<&str>, model: Option<&str>) {
+        for (into, found) in [(&mut self.id, id), (&mut self.model, model)] {
+            if into.is_empty() {
+                into.push_str(found.unwrap_or_default());
+            }
+        }
+    }
+
+    pub(crate) fn reply(self, content: Vec<Block>, stop: Stop) -> Reply {
+        let (usage, usage_doubtful) = self.tally.end();
+        Reply { id: self.id, model: self.model, content, stop, usage, usage_doubtful }
+    }
+
+    pub(crate) fn partial(&self) -> PartialReply {
+        let (usage, doubtful) = self.tally.end();
+        let (id, model) = (self.id.clone(), self.model.clone());
+        PartialReply { id, model, usage: (!doubtful).then_some(usage) }
+    }
+}
+
 /// The known parts of an answer that was cut off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartialReply {
@@ -71,11 +113,4 @@ pub struct PartialReply {
     pub model: String,
     /// `None` if a figure is missing or implausible.
     pub usage: Option<TokenUsage>,
-}
-
-impl PartialReply {
-    pub(crate) fn new(id: String, model: String, tally: UsageTally) -> Self {
-        let (usage, doubtful) = tally.end();
-        Self { id, model, usage: (!doubtful).then_some(usage) }
-    }
 }

@@ -11,10 +11,10 @@ use bethink_model::Reply;
 use bethink_sse::SseEvent;
 use serde_json::value::RawValue;
 
-use crate::dialect::{AnswerFormat, DeltaTaken, PartialReply, Stream};
-use crate::trouble::{ProviderRefusal, ProviderTrouble};
+use crate::dialect::{AnswerFormat, Stream, read_answer};
+use crate::trouble::ProviderTrouble;
 pub use content::{GeminiMessage, messages_of_contents};
-use stream::{GatheredContent, GenerateContentBody};
+use stream::GatheredContent;
 pub use write::{parts_of_blocks, with_response};
 
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ impl AnswerFormat for GeminiFormat {
         };
         let mut gathered = self.begin();
         for chunk in chunks {
-            gathered.add(&read(chunk.get())?)?;
+            gathered.add(&read_answer(chunk.get(), "the answer")?)?;
         }
         gathered.end()
     }
@@ -49,28 +49,6 @@ impl AnswerFormat for GeminiFormat {
     fn is_last(&self, event: &SseEvent) -> bool {
         event.data.contains("\"finishReason\"")
     }
-}
-
-impl Stream for GatheredContent {
-    fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
-        self.add(&read(&event.data)?)?;
-        Ok(DeltaTaken::More)
-    }
-
-    fn end(self) -> Result<Reply, ProviderTrouble> {
-        self.reply()
-    }
-
-    fn partial(&self) -> PartialReply {
-        PartialReply::new(self.id.clone(), self.model.clone(), self.tally)
-    }
-}
-
-fn read(json: &str) -> Result<GenerateContentBody<'_>, ProviderTrouble> {
-    if let Some(refusal) = ProviderRefusal::in_answer(json) {
-        return Err(ProviderTrouble::Refused(refusal));
-    }
-    serde_json::from_str(json).map_err(|e| ProviderTrouble::no_json("the answer", &e))
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use bethink_model::{ModelRequest, Reply};
 use bytes::Bytes;
 
 use crate::answer;
-use crate::dialect::{AnswerFormat, DeltaTaken, Dialect, PartialReply, Stream, WireRequest};
-use crate::trouble::{ProviderRefusal, ProviderTrouble};
+use crate::dialect::{AnswerFormat, Dialect, Stream, WireRequest, read_answer};
+use crate::trouble::ProviderTrouble;
 use bethink_sse::SseEvent;
-use gather::{GatheredAnswer, StreamChunk};
+use gather::GatheredAnswer;
 
 /// The data of the event that ends a stream.
 const DONE: &str = "[DONE]";
@@ -47,8 +47,8 @@ impl AnswerFormat for OpenAiDialect {
 
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble> {
         let mut gathered = GatheredAnswer::default();
-        gathered.add(read(json)?)?;
-        gathered.reply()
+        gathered.add(read_answer(json, "the answer")?)?;
+        gathered.end()
     }
 
     fn is_last(&self, event: &SseEvent) -> bool {
@@ -56,37 +56,10 @@ impl AnswerFormat for OpenAiDialect {
     }
 }
 
-impl Stream for GatheredAnswer {
-    fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
-        if event.data.trim() == DONE {
-            return Ok(DeltaTaken::Last);
-        }
-        self.add(read(&event.data)?)?;
-        Ok(DeltaTaken::More)
-    }
-
-    /// Returns the answer. A stream without `[DONE]` is complete if it has a finish reason, because not every server
-    /// sends `[DONE]`. In that case only the usage may be missing, and the usage is then marked as doubtful.
-    fn end(self) -> Result<Reply, ProviderTrouble> {
-        self.reply()
-    }
-
-    fn partial(&self) -> PartialReply {
-        PartialReply::new(self.id.clone(), self.model.clone(), self.tally)
-    }
-}
-
 /// Converts a message `{role, content}` of the Messages API to one or more messages of chat completions, joined by
 /// commas; `None` if it is invalid.
 pub fn chat_messages(message: &Bytes) -> Option<String> {
     Some(body::messages(answer::message(message.clone()).ok()?))
-}
-
-fn read(json: &str) -> Result<StreamChunk, ProviderTrouble> {
-    if let Some(refusal) = ProviderRefusal::in_answer(json) {
-        return Err(ProviderTrouble::Refused(refusal));
-    }
-    serde_json::from_str(json).map_err(|e| ProviderTrouble::no_json("the answer", &e))
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ mod write;
 use bethink_model::Reply;
 use bethink_sse::SseEvent;
 
-use crate::dialect::{AnswerFormat, DeltaTaken, PartialReply, Stream};
-use crate::trouble::{ProviderRefusal, ProviderTrouble};
+use crate::dialect::{AnswerFormat, Stream};
+use crate::trouble::ProviderTrouble;
 pub use item::{ItemSpeaker, ResponseItem, message_content};
-use stream::{GatheredResponse, ResponseBody, ResponseEvent};
+use stream::{GatheredResponse, ResponseBody};
 pub use write::{items_of_blocks, with_output};
 
 /// Kinds of the events that end a stream.
@@ -35,29 +35,6 @@ impl AnswerFormat for ResponsesFormat {
 
     fn is_last(&self, event: &SseEvent) -> bool {
         LAST.contains(&event.kind.as_str())
-    }
-}
-
-impl Stream for GatheredResponse {
-    fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
-        // Some servers send the marker of chat completions after the last event.
-        if event.data.trim() == "[DONE]" {
-            return Ok(DeltaTaken::More);
-        }
-        if let Some(refusal) = ProviderRefusal::in_answer(&event.data) {
-            return Err(ProviderTrouble::Refused(refusal));
-        }
-        let event: ResponseEvent<'_> = serde_json::from_str(&event.data)
-            .map_err(|e| ProviderTrouble::no_json("an event in the answer's stream", &e))?;
-        self.add(&event)
-    }
-
-    fn end(self) -> Result<Reply, ProviderTrouble> {
-        self.reply()
-    }
-
-    fn partial(&self) -> PartialReply {
-        PartialReply::new(self.id.clone(), self.model.clone(), self.tally)
     }
 }
 

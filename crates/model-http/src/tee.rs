@@ -169,11 +169,11 @@ impl<D: AnswerFormat> AnswerReader for Streamed<D> {
     }
 
     fn partial(&self) -> PartialReply {
-        self.stream.partial()
+        self.stream.meta().partial()
     }
 
     fn end(self: Box<Self>) -> ReadAnswer {
-        let partial = self.stream.partial();
+        let partial = self.stream.meta().partial();
         let may_be = self.readable && self.end != End::Refused;
         let reply = if may_be { self.stream.end().ok() } else { None };
         let lacks_end = D::HAS_END_EVENT && self.end == End::Missing && reply.is_none();

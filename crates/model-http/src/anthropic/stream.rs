@@ -9,9 +9,8 @@ use serde_json::value::RawValue;
 
 use super::{WholeMessage, stop, text};
 use crate::answer::{self, Literal};
-use crate::dialect::{DeltaTaken, PartialReply, Stream};
+use crate::dialect::{DeltaTaken, ReplyMeta, Stream, read_answer};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
-use crate::usage::UsageTally;
 use bethink_sse::SseEvent;
 
 /// The kinds of delta that extend a string, each with the name that the string has in both the block and the delta.
@@ -24,11 +23,11 @@ const GROWING: [(&str, &str); 4] = [
 
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    started: Option<(String, String)>,
+    started: bool,
+    meta: ReplyMeta,
     parts: BTreeMap<u64, GrowingBlock>,
     /// The newest stop reason, as a JSON literal.
     stop_reason: Option<Box<RawValue>>,
-    tally: UsageTally,
     stopped: bool,
 }
 
@@ -62,11 +61,7 @@ impl Stream for Events {
         if event.kind == "ping" {
             return Ok(DeltaTaken::More);
         }
-        if let Some(refusal) = ProviderRefusal::in_answer(&event.data) {
-            return Err(ProviderTrouble::Refused(refusal));
-        }
-        let said: StreamLine = serde_json::from_str(&event.data)
-            .map_err(|e| ProviderTrouble::no_json("an event in the answer's stream", &e))?;
+        let said: StreamLine = read_answer(&event.data, "an event in the answer's stream")?;
         match said.kind.as_str() {
             "message_start" => self.start(said.message),
             "content_block_start" => self.open(said.index, said.content_block),
@@ -86,29 +81,21 @@ impl Stream for Events {
 
     /// Returns the answer, which is complete only after `message_stop`.
     fn end(self) -> Result<Reply, ProviderTrouble> {
-        let Some((id, model)) = self.started else {
+        if !self.started {
             return Err(ProviderTrouble::broken("the stream ended before the message began"));
-        };
+        }
         if !self.stopped {
             return Err(ProviderTrouble::broken(
                 "the stream ended before the message was complete",
             ));
         }
         let blocks = self.parts.values().map(GrowingBlock::json).collect::<Result<Vec<_>, _>>()?;
-        let (usage, usage_doubtful) = self.tally.end();
-        Ok(Reply {
-            id,
-            model,
-            content: answer::blocks(&format!("[{}]", blocks.join(",")))?,
-            stop: stop(self.stop_reason.as_deref())?,
-            usage,
-            usage_doubtful,
-        })
+        let content = answer::blocks(&format!("[{}]", blocks.join(",")))?;
+        Ok(self.meta.reply(content, stop(self.stop_reason.as_deref())?))
     }
 
-    fn partial(&self) -> PartialReply {
-        let (id, model) = self.started.clone().unwrap_or_default();
-        PartialReply::new(id, model, self.tally)
+    fn meta(&self) -> &ReplyMeta {
+        &self.meta
     }
 }
 
@@ -116,11 +103,11 @@ impl Events {
     fn start(&mut self, message: Option<WholeMessage>) -> Result<(), ProviderTrouble> {
         let message =
             message.ok_or_else(|| ProviderTrouble::broken("message_start has no message"))?;
-        if self.started.is_some() {
+        if self.started {
             return Err(ProviderTrouble::broken("the stream has a second message_start"));
         }
-        self.tally.take_anthropic(message.usage.as_deref());
-        self.started = Some((text(message.id.as_deref()), text(message.model.as_deref())));
+        message.fill(&mut self.meta);
+        self.started = true;
         Ok(())
     }
 
@@ -132,7 +119,7 @@ impl Events {
         let (Some(index), Some(block)) = (index, block) else {
             return Err(ProviderTrouble::broken("content_block_start has no index or no block"));
         };
-        if self.started.is_none() || self.parts.contains_key(&index) {
+        if !self.started || self.parts.contains_key(&index) {
             return Err(ProviderTrouble::broken(format!("block {index} is out of order")));
         }
         let part = GrowingBlock {
@@ -164,7 +151,7 @@ impl Events {
         if let Some(reason) = delta.get("stop_reason").filter(|raw| raw.get() != "null") {
             self.stop_reason = Some((*reason).to_owned());
         }
-        self.tally.take_anthropic(usage);
+        self.meta.tally.take_anthropic(usage);
         Ok(())
     }
 }

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 
 use bethink_model::{ErrorClass, Reply, Stop};
+use bethink_sse::SseEvent;
 use bethink_transcript::BlockKind;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::{ContentPart, ContentReader, given};
 use crate::answer::{self, Literal};
+use crate::dialect::{DeltaTaken, ReplyMeta, Stream, read_answer};
 use crate::trouble::ProviderTrouble;
-use crate::usage::UsageTally;
 
 /// Maximum number of parts in an answer, after the pieces of a text are joined. Models make a few dozen.
 const MAX_PARTS: usize = 10_000;
@@ -66,12 +67,37 @@ enum GatheredPart {
 pub(crate) struct GatheredContent {
     /// Index of the answer's message in its conversation.
     message: usize,
-    pub(super) id: String,
-    pub(super) model: String,
+    meta: ReplyMeta,
     parts: Vec<GatheredPart>,
     /// Why the answer ended; `None` if it has not ended.
     finish: Option<Stop>,
-    pub(super) tally: UsageTally,
+}
+
+impl Stream for GatheredContent {
+    fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
+        self.add(&read_answer(&event.data, "the answer")?)?;
+        Ok(DeltaTaken::More)
+    }
+
+    fn end(self) -> Result<Reply, ProviderTrouble> {
+        let Some(mut stop) = self.finish else {
+            return Err(ProviderTrouble::broken("the answer has no finishReason"));
+        };
+        let parts = self.parts.into_iter().map(GatheredPart::json).collect();
+        let message = ContentReader::at(self.message).message_of(true, parts);
+        let message =
+            message.ok_or_else(|| ProviderTrouble::broken("a part of the answer is invalid"))?;
+        let content = answer::message(message.json.into())?.blocks.into_vec();
+        let has_calls = content.iter().any(|block| matches!(block.kind, BlockKind::ToolUse { .. }));
+        if stop == Stop::EndTurn && has_calls {
+            stop = Stop::ToolUse;
+        }
+        Ok(self.meta.reply(content, stop))
+    }
+
+    fn meta(&self) -> &ReplyMeta {
+        &self.meta
+    }
 }
 
 impl GatheredContent {
@@ -80,14 +106,8 @@ impl GatheredContent {
     }
 
     pub(super) fn add(&mut self, body: &GenerateContentBody<'_>) -> Result<(), ProviderTrouble> {
-        for (into, found) in
-            [(&mut self.id, &body.response_id), (&mut self.model, &body.model_version)]
-        {
-            if let (true, Some(found)) = (into.is_empty(), found) {
-                *into = found.clone().into_owned();
-            }
-        }
-        self.tally.take_gemini(body.usage_metadata);
+        self.meta.take_names(body.response_id.as_deref(), body.model_version.as_deref());
+        self.meta.tally.take_gemini(body.usage_metadata);
         let is_blocked =
             body.prompt_feedback.as_ref().is_some_and(|feedback| feedback.block_reason.is_some());
         if is_blocked {
@@ -133,23 +153,6 @@ impl GatheredContent {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn reply(self) -> Result<Reply, ProviderTrouble> {
-        let Some(mut stop) = self.finish else {
-            return Err(ProviderTrouble::broken("the answer has no finishReason"));
-        };
-        let parts = self.parts.into_iter().map(GatheredPart::json).collect();
-        let message = ContentReader::at(self.message).message_of(true, parts);
-        let message =
-            message.ok_or_else(|| ProviderTrouble::broken("a part of the answer is invalid"))?;
-        let content = answer::message(message.json.into())?.blocks.into_vec();
-        let has_calls = content.iter().any(|block| matches!(block.kind, BlockKind::ToolUse { .. }));
-        if stop == Stop::EndTurn && has_calls {
-            stop = Stop::ToolUse;
-        }
-        let (usage, usage_doubtful) = self.tally.end();
-        Ok(Reply { id: self.id, model: self.model, content, stop, usage, usage_doubtful })
     }
 }
 

@@ -3,14 +3,16 @@
 use std::collections::HashSet;
 
 use bethink_model::{ErrorClass, Reply, Stop};
+use bethink_sse::SseEvent;
 use bethink_transcript::json::encode_string;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
+use super::DONE;
 use crate::answer::{self, Literal};
+use crate::dialect::{DeltaTaken, ReplyMeta, Stream, read_answer};
 use crate::trouble::ProviderTrouble;
-use crate::usage::UsageTally;
 
 /// Maximum number of tool calls in an answer. Models make about a dozen. The limit bounds the search for the call that
 /// a piece belongs to.
@@ -57,13 +59,11 @@ struct FunctionPiece {
 
 #[derive(Debug, Default)]
 pub(crate) struct GatheredAnswer {
-    pub(super) id: String,
-    pub(super) model: String,
+    meta: ReplyMeta,
     text: Literal,
     refusal: Literal,
     calls: Vec<ToolCallParts>,
     finish: Option<String>,
-    pub(super) tally: UsageTally,
 }
 
 #[derive(Debug, Default)]
@@ -74,11 +74,42 @@ struct ToolCallParts {
     arguments: Literal,
 }
 
+impl Stream for GatheredAnswer {
+    fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
+        if event.data.trim() == DONE {
+            return Ok(DeltaTaken::Last);
+        }
+        self.add(read_answer(&event.data, "the answer")?)?;
+        Ok(DeltaTaken::More)
+    }
+
+    /// Returns the answer. A stream without `[DONE]` is complete if it has a finish reason, because not every server
+    /// sends `[DONE]`. In that case only the usage may be missing, and the usage is then marked as doubtful.
+    fn end(self) -> Result<Reply, ProviderTrouble> {
+        let stop = self.stop()?;
+        let mut blocks = Vec::with_capacity(self.calls.len() + 2);
+        for text in [&self.text, &self.refusal] {
+            if !text.is_empty() {
+                blocks.push(format!(r#"{{"type":"text","text":{}}}"#, text.json()));
+            }
+        }
+        let mut used = HashSet::new();
+        for call in self.calls {
+            blocks.push(call.block(&mut used)?);
+        }
+        let content = answer::blocks(&format!("[{}]", blocks.join(",")))?;
+        Ok(self.meta.reply(content, stop))
+    }
+
+    fn meta(&self) -> &ReplyMeta {
+        &self.meta
+    }
+}
+
 impl GatheredAnswer {
     pub(super) fn add(&mut self, chunk: StreamChunk) -> Result<(), ProviderTrouble> {
-        first(&mut self.id, chunk.id);
-        first(&mut self.model, chunk.model);
-        self.tally.take_openai(chunk.usage.as_deref());
+        self.meta.take_names(chunk.id.as_deref(), chunk.model.as_deref());
+        self.meta.tally.take_openai(chunk.usage.as_deref());
         // Only one answer was requested.
         let choices = chunk.choices.unwrap_or_default();
         let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0) else {
@@ -111,7 +142,9 @@ impl GatheredAnswer {
             id.clone_into(&mut call.id);
         }
         let Some(function) = piece.function else { return Ok(()) };
-        first(&mut call.name, function.name);
+        if call.name.is_empty() {
+            call.name = function.name.unwrap_or_default();
+        }
         match function.arguments {
             Some(text) if text.get().starts_with('"') => drop(call.arguments.push(&text)),
             // Some servers send the object itself.
@@ -144,29 +177,6 @@ impl GatheredAnswer {
             }
         };
         self.calls.get_mut(at).ok_or_else(|| ProviderTrouble::broken("a tool call is missing"))
-    }
-
-    pub(super) fn reply(self) -> Result<Reply, ProviderTrouble> {
-        let stop = self.stop()?;
-        let mut blocks = Vec::with_capacity(self.calls.len() + 2);
-        for text in [&self.text, &self.refusal] {
-            if !text.is_empty() {
-                blocks.push(format!(r#"{{"type":"text","text":{}}}"#, text.json()));
-            }
-        }
-        let mut used = HashSet::new();
-        for call in self.calls {
-            blocks.push(call.block(&mut used)?);
-        }
-        let (usage, usage_doubtful) = self.tally.end();
-        Ok(Reply {
-            id: self.id,
-            model: self.model,
-            content: answer::blocks(&format!("[{}]", blocks.join(",")))?,
-            stop,
-            usage,
-            usage_doubtful,
-        })
     }
 
     /// Reads the finish reason. An answer without a finish reason may have been cut off, so it is rejected.
@@ -203,12 +213,6 @@ impl ToolCallParts {
         );
         used.insert(self.id);
         Ok(block)
-    }
-}
-
-fn first(into: &mut String, found: Option<String>) {
-    if let (true, Some(found)) = (into.is_empty(), found) {
-        *into = found;
     }
 }
 

@@ -3,21 +3,21 @@
 use std::borrow::Cow;
 
 use bethink_model::{ErrorClass, Reply, Stop};
+use bethink_sse::SseEvent;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::item::{ItemSpeaker, ResponseItem};
 use crate::answer;
-use crate::dialect::DeltaTaken;
+use crate::dialect::{DeltaTaken, ReplyMeta, Stream, read_answer};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
-use crate::usage::UsageTally;
 
 /// Maximum number of items in an answer. Models make a few dozen.
 const MAX_ITEMS: usize = 10_000;
 
 /// The members of an event that are read. Pieces of text are ignored, because the finished item repeats the text.
 #[derive(Deserialize)]
-pub(super) struct ResponseEvent<'a> {
+struct ResponseEvent<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Cow<'a, str>,
     response: Option<&'a RawValue>,
@@ -47,17 +47,53 @@ struct IncompleteDetails<'a> {
 
 #[derive(Debug, Default)]
 pub(crate) struct GatheredResponse {
-    pub(super) id: String,
-    pub(super) model: String,
+    meta: ReplyMeta,
     /// The finished items, as JSON.
     items: Vec<String>,
     /// Why the answer ended; `None` if it has not ended.
     stop: Option<Stop>,
-    pub(super) tally: UsageTally,
+}
+
+impl Stream for GatheredResponse {
+    fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
+        // Some servers send the marker of chat completions after the last event.
+        if event.data.trim() == "[DONE]" {
+            return Ok(DeltaTaken::More);
+        }
+        self.add(&read_answer(&event.data, "an event in the answer's stream")?)
+    }
+
+    fn end(self) -> Result<Reply, ProviderTrouble> {
+        let Some(mut stop) = self.stop else {
+            return Err(ProviderTrouble::broken("the answer is not complete"));
+        };
+        let mut blocks = Vec::with_capacity(self.items.len());
+        for raw in &self.items {
+            // What cannot be read is kept as it is.
+            let item =
+                ResponseItem::read(raw).filter(|item| item.speaker() == ItemSpeaker::Assistant);
+            match item.and_then(|item| item.blocks()) {
+                Some(found) => blocks.extend(found),
+                None => blocks.push(raw.clone()),
+            }
+        }
+        let content = answer::blocks(&format!("[{}]", blocks.join(",")))?;
+        let calls = |block: &bethink_transcript::Block| {
+            matches!(block.kind, bethink_transcript::BlockKind::ToolUse { .. })
+        };
+        if stop == Stop::EndTurn && content.iter().any(calls) {
+            stop = Stop::ToolUse;
+        }
+        Ok(self.meta.reply(content, stop))
+    }
+
+    fn meta(&self) -> &ReplyMeta {
+        &self.meta
+    }
 }
 
 impl GatheredResponse {
-    pub(super) fn add(&mut self, event: &ResponseEvent<'_>) -> Result<DeltaTaken, ProviderTrouble> {
+    fn add(&mut self, event: &ResponseEvent<'_>) -> Result<DeltaTaken, ProviderTrouble> {
         match &*event.kind {
             "response.created" | "response.queued" | "response.in_progress" => {
                 if let Some(begun) = event.response.and_then(|raw| read(raw).ok()) {
@@ -85,18 +121,14 @@ impl GatheredResponse {
     }
 
     fn begin(&mut self, response: &ResponseBody<'_>) {
-        for (into, found) in [(&mut self.id, &response.id), (&mut self.model, &response.model)] {
-            if let (true, Some(found)) = (into.is_empty(), found) {
-                *into = found.clone().into_owned();
-            }
-        }
+        self.meta.take_names(response.id.as_deref(), response.model.as_deref());
     }
 
     /// Takes the whole response. Items that have already been streamed are kept, because some servers leave them out of
     /// the final response.
     pub(super) fn end_with(&mut self, response: &ResponseBody<'_>) -> Result<(), ProviderTrouble> {
         self.begin(response);
-        self.tally.take_responses(response.usage);
+        self.meta.tally.take_responses(response.usage);
         if let Some(error) = response.error.filter(|error| error.get() != "null") {
             let error = format!(r#"{{"error":{}}}"#, error.get());
             let refusal = ProviderRefusal::in_answer(&error).unwrap_or_default();
@@ -119,31 +151,6 @@ impl GatheredResponse {
             _ => None,
         };
         Ok(())
-    }
-
-    pub(super) fn reply(self) -> Result<Reply, ProviderTrouble> {
-        let Some(mut stop) = self.stop else {
-            return Err(ProviderTrouble::broken("the answer is not complete"));
-        };
-        let mut blocks = Vec::with_capacity(self.items.len());
-        for raw in &self.items {
-            // What cannot be read is kept as it is.
-            let item =
-                ResponseItem::read(raw).filter(|item| item.speaker() == ItemSpeaker::Assistant);
-            match item.and_then(|item| item.blocks()) {
-                Some(found) => blocks.extend(found),
-                None => blocks.push(raw.clone()),
-            }
-        }
-        let content = answer::blocks(&format!("[{}]", blocks.join(",")))?;
-        let calls = |block: &bethink_transcript::Block| {
-            matches!(block.kind, bethink_transcript::BlockKind::ToolUse { .. })
-        };
-        if stop == Stop::EndTurn && content.iter().any(calls) {
-            stop = Stop::ToolUse;
-        }
-        let (usage, usage_doubtful) = self.tally.end();
-        Ok(Reply { id: self.id, model: self.model, content, stop, usage, usage_doubtful })
     }
 }
 
