@@ -41,89 +41,50 @@ pub(crate) enum ProblemSort {
     OfService(ErrorKind),
 }
 
-impl ProblemSort {
-    /// All kinds, for the OpenAPI document.
-    pub(crate) const ALL: [Self; 27] = [
-        Self::InvalidJson,
-        Self::InvalidUtf8,
-        Self::BodyCutOff,
-        Self::TooDeep,
-        Self::BodyTimeout,
-        Self::UnsupportedMediaType,
-        Self::Unauthorized,
-        Self::TooManyFailures,
-        Self::ForbiddenOrigin,
-        Self::Misdirected,
-        Self::MethodNotAllowed,
-        Self::Busy,
-        Self::OfService(ErrorKind::Invalid),
-        Self::OfService(ErrorKind::NotFound),
-        Self::OfService(ErrorKind::Conflict),
-        Self::OfService(ErrorKind::Stale),
-        Self::OfService(ErrorKind::KeyReused),
-        Self::OfService(ErrorKind::TooLarge),
-        Self::OfService(ErrorKind::ContextOverflow),
-        Self::OfService(ErrorKind::NotCompactable),
-        Self::OfService(ErrorKind::StorageFull),
-        Self::OfService(ErrorKind::ReadOnly),
-        Self::OfService(ErrorKind::StorageFailed),
-        Self::OfService(ErrorKind::StorageDamaged),
-        Self::OfService(ErrorKind::ShuttingDown),
-        Self::OfService(ErrorKind::Unreachable),
-        Self::OfService(ErrorKind::Internal),
-    ];
+/// Gives each kind its status and title.
+macro_rules! problems {
+    ($($sort:ident $(($kind:ident))? => $status:ident, $title:literal;)*) => {
+        impl ProblemSort {
+            /// All kinds, for the OpenAPI document.
+            pub(crate) const ALL: [Self; 27] = [$(Self::$sort $((ErrorKind::$kind))?,)*];
 
-    pub(crate) fn status_and_title(self) -> (StatusCode, &'static str) {
-        use StatusCode as S;
-        match self {
-            Self::OfService(kind) => of_service(kind),
-            Self::InvalidJson => (S::BAD_REQUEST, "The body is not valid JSON"),
-            Self::InvalidUtf8 => (S::BAD_REQUEST, "The body is not valid UTF-8"),
-            Self::BodyCutOff => (S::BAD_REQUEST, "The body ended too early"),
-            Self::TooDeep => (S::UNPROCESSABLE_ENTITY, "The JSON is nested too deeply"),
-            Self::BodyTimeout => (S::REQUEST_TIMEOUT, "The body did not arrive in time"),
-            Self::UnsupportedMediaType => {
-                (S::UNSUPPORTED_MEDIA_TYPE, "The content type is not supported")
+            pub(crate) fn status_and_title(self) -> (StatusCode, &'static str) {
+                match self {
+                    $(Self::$sort $((ErrorKind::$kind))? => (StatusCode::$status, $title),)*
+                }
             }
-            Self::Unauthorized => (S::UNAUTHORIZED, "The token is missing or wrong"),
-            Self::TooManyFailures => (S::TOO_MANY_REQUESTS, "Too many wrong tokens"),
-            Self::ForbiddenOrigin => (S::FORBIDDEN, "The origin is not allowed"),
-            Self::Misdirected => {
-                (S::MISDIRECTED_REQUEST, "The Host header does not name this daemon")
-            }
-            Self::MethodNotAllowed => {
-                (S::METHOD_NOT_ALLOWED, "The route does not support this method")
-            }
-            Self::Busy => (S::SERVICE_UNAVAILABLE, "The daemon is busy"),
         }
-    }
+    };
 }
 
-fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
-    use StatusCode as S;
-    match kind {
-        ErrorKind::Invalid => (S::UNPROCESSABLE_ENTITY, "The request is invalid"),
-        ErrorKind::NotFound => (S::NOT_FOUND, "Not found"),
-        ErrorKind::Conflict => (S::CONFLICT, "The request conflicts with the current state"),
-        ErrorKind::Stale => (S::PRECONDITION_FAILED, "The resource has changed since it was read"),
-        ErrorKind::KeyReused => {
-            (S::UNPROCESSABLE_ENTITY, "The Idempotency-Key was used for a different request")
-        }
-        ErrorKind::TooLarge => (S::PAYLOAD_TOO_LARGE, "The request is too large"),
-        ErrorKind::ContextOverflow => {
-            (S::UNPROCESSABLE_ENTITY, "The prompt does not fit the context window")
-        }
-        ErrorKind::NotCompactable => (S::CONFLICT, "The session cannot be compacted further"),
-        ErrorKind::StorageFull => (S::INSUFFICIENT_STORAGE, "The disk is full"),
-        ErrorKind::ReadOnly => {
-            (S::SERVICE_UNAVAILABLE, "A file or directory is read-only or not accessible")
-        }
-        ErrorKind::StorageFailed => (S::SERVICE_UNAVAILABLE, "Files could not be read or written"),
-        ErrorKind::StorageDamaged => (S::INTERNAL_SERVER_ERROR, "The database is damaged"),
-        ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
-        ErrorKind::Unreachable => (S::BAD_GATEWAY, "The remote is unreachable or denied access"),
-        ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "Internal error in the daemon"),
-    }
+problems! {
+    InvalidJson => BAD_REQUEST, "The body is not valid JSON";
+    InvalidUtf8 => BAD_REQUEST, "The body is not valid UTF-8";
+    BodyCutOff => BAD_REQUEST, "The body ended too early";
+    TooDeep => UNPROCESSABLE_ENTITY, "The JSON is nested too deeply";
+    BodyTimeout => REQUEST_TIMEOUT, "The body did not arrive in time";
+    UnsupportedMediaType => UNSUPPORTED_MEDIA_TYPE, "The content type is not supported";
+    Unauthorized => UNAUTHORIZED, "The token is missing or wrong";
+    TooManyFailures => TOO_MANY_REQUESTS, "Too many wrong tokens";
+    ForbiddenOrigin => FORBIDDEN, "The origin is not allowed";
+    Misdirected => MISDIRECTED_REQUEST, "The Host header does not name this daemon";
+    MethodNotAllowed => METHOD_NOT_ALLOWED, "The route does not support this method";
+    Busy => SERVICE_UNAVAILABLE, "The daemon is busy";
+    OfService(Invalid) => UNPROCESSABLE_ENTITY, "The request is invalid";
+    OfService(NotFound) => NOT_FOUND, "Not found";
+    OfService(Conflict) => CONFLICT, "The request conflicts with the current state";
+    OfService(Stale) => PRECONDITION_FAILED, "The resource has changed since it was read";
+    OfService(KeyReused) => UNPROCESSABLE_ENTITY, "The Idempotency-Key was used for a different request";
+    OfService(TooLarge) => PAYLOAD_TOO_LARGE, "The request is too large";
+    OfService(ContextOverflow) => UNPROCESSABLE_ENTITY, "The prompt does not fit the context window";
+    OfService(NotCompactable) => CONFLICT, "The session cannot be compacted further";
+    OfService(StorageFull) => INSUFFICIENT_STORAGE, "The disk is full";
+    OfService(ReadOnly) => SERVICE_UNAVAILABLE, "A file or directory is read-only or not accessible";
+    OfService(StorageFailed) => SERVICE_UNAVAILABLE, "Files could not be read or written";
+    OfService(StorageDamaged) => INTERNAL_SERVER_ERROR, "The database is damaged";
+    OfService(ShuttingDown) => SERVICE_UNAVAILABLE, "The daemon is shutting down";
+    OfService(Unreachable) => BAD_GATEWAY, "The remote is unreachable or denied access";
+    OfService(Internal) => INTERNAL_SERVER_ERROR, "Internal error in the daemon";
 }
 
 /// Writes the stable name, as it appears in JSON.
