@@ -42,7 +42,10 @@ pub(crate) trait GatewayWire: Sized + Send + Sync {
     fn system(request: &WireEnvelope<Self>) -> Option<String>;
 
     /// Returns the system prompt as JSON in the format of the Messages API; empty if there is none.
-    fn raw_system(request: &WireEnvelope<Self>) -> Bytes;
+    fn raw_system(request: &WireEnvelope<Self>) -> Bytes {
+        let added = Self::system(request).and_then(|text| system_with("", &text));
+        added.map_or_else(Bytes::new, Bytes::from)
+    }
 
     /// Returns the messages in the format of the Messages API.
     fn messages(request: &WireEnvelope<Self>) -> Vec<Bytes>;

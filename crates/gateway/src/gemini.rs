@@ -18,8 +18,7 @@ use serde_json::value::RawValue;
 
 use crate::conversation::{PromptPart, WrittenBlock, WrittenMessage};
 use crate::envelope::{
-    self, GatewayWire, Members, WireEnvelope, after_opening_brace, elements, position, system_with,
-    with_element,
+    self, GatewayWire, Members, WireEnvelope, after_opening_brace, elements, position, with_element,
 };
 
 /// Beginning of Gemini CLI's user agent.
@@ -69,11 +68,6 @@ impl GatewayWire for GeminiWire {
     fn system(request: &GeminiEnvelope) -> Option<String> {
         let (_, parts) = request.system_parts()?;
         Some(envelope::text(parts))
-    }
-
-    fn raw_system(request: &GeminiEnvelope) -> Bytes {
-        let added = Self::system(request).and_then(|text| system_with("", &text));
-        added.map_or_else(Bytes::new, Bytes::from)
     }
 
     fn messages(request: &GeminiEnvelope) -> Vec<Bytes> {

@@ -10,7 +10,7 @@ use bethink_transcript::json::encode_string;
 use bytes::Bytes;
 
 use crate::conversation::PromptPart;
-use crate::envelope::{GatewayWire, Members, WireEnvelope, system_with};
+use crate::envelope::{GatewayWire, Members, WireEnvelope};
 use convert::ChatMessage;
 
 #[derive(Debug)]
@@ -51,12 +51,6 @@ impl GatewayWire for OpenAiWire {
 
     fn system(request: &OpenAiEnvelope) -> Option<String> {
         request.wire.system.clone()
-    }
-
-    fn raw_system(request: &OpenAiEnvelope) -> Bytes {
-        let text = request.wire.system.as_deref();
-        let added = text.and_then(|text| system_with("", text));
-        added.map_or_else(Bytes::new, Bytes::from)
     }
 
     fn messages(request: &OpenAiEnvelope) -> Vec<Bytes> {

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::conversation::{ChainedHistory, PromptPart};
 use crate::envelope::{
-    self, GatewayWire, InputItems, Members, WireEnvelope, input_items, position, system_with,
+    self, GatewayWire, InputItems, Members, WireEnvelope, input_items, position,
 };
 use convert::{ConvertedMessage, converted, item_of};
 
@@ -86,12 +86,6 @@ impl GatewayWire for ResponsesWire {
 
     fn system(request: &ResponsesEnvelope) -> Option<String> {
         request.wire.system.clone()
-    }
-
-    fn raw_system(request: &ResponsesEnvelope) -> Bytes {
-        let text = request.wire.system.as_deref();
-        let added = text.and_then(|text| system_with("", text));
-        added.map_or_else(Bytes::new, Bytes::from)
     }
 
     fn messages(request: &ResponsesEnvelope) -> Vec<Bytes> {
