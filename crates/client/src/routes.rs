@@ -144,11 +144,9 @@ impl Client {
         &self,
         id: Uuid,
         compaction: Uuid,
-        q: Option<&str>,
-        cursor: Option<&str>,
+        query: &api::ExpandQuery,
     ) -> Result<api::Expanded> {
-        let path = format!("v1/sessions/{id}/compactions/{compaction}/expand");
-        self.get(&path, &[("q", q), ("cursor", cursor)]).await
+        self.get(&format!("v1/sessions/{id}/compactions/{compaction}/expand"), query).await
     }
 
     pub async fn collapses(&self, id: Uuid) -> Result<api::Collapses> {
@@ -161,11 +159,9 @@ impl Client {
         &self,
         id: Uuid,
         collapse: Uuid,
-        q: Option<&str>,
-        cursor: Option<&str>,
+        query: &api::ExpandQuery,
     ) -> Result<api::Expanded> {
-        let path = format!("v1/sessions/{id}/collapses/{collapse}/expand");
-        self.get(&path, &[("q", q), ("cursor", cursor)]).await
+        self.get(&format!("v1/sessions/{id}/collapses/{collapse}/expand"), query).await
     }
 
     // todos, files and jobs

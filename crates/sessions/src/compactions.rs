@@ -146,15 +146,13 @@ impl SessionService {
         &self,
         id: SessionId,
         compaction: CompactionId,
-        q: Option<String>,
-        limit: Option<usize>,
-        cursor: Option<String>,
+        query: api::ExpandQuery,
     ) -> Result<api::Expanded> {
         let all = self.cx.store().compactions(id).await?;
         let Some(found) = all.iter().find(|c| c.id == compaction) else {
             return Err(ServiceError::not_found(format!("compaction {compaction} not found")));
         };
-        self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
+        self.expand_covered(id, (found.first_seq, found.last_seq), query).await
     }
 }
 

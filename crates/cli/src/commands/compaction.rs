@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use bethink_api::{CompactRequest, Compaction, Session};
+use bethink_api::{CompactRequest, Compaction, ExpandQuery, Session};
 use bethink_client::Client;
 use bethink_render::short_ids;
 use bethink_terminal::words::{ago, count};
@@ -160,12 +160,12 @@ pub(crate) async fn expand(app: &mut CliApp, how: &Expand) -> Done {
     let (client, session) = app.client_and_session(None).await?;
     let behind = behind(&client, session.id, how.compaction.as_deref()).await?;
     let extent = if how.full { MessageExtent::Whole } else { MessageExtent::Beginning };
-    let (mut cursor, mut messages) = (None, Vec::new());
+    let mut query = ExpandQuery { q: how.search.clone(), ..ExpandQuery::default() };
+    let mut messages = Vec::new();
     loop {
-        let (query, from) = (how.search.as_deref(), cursor.as_deref());
         let page = match behind {
-            Behind::Summary(id) => client.expand(session.id, id, query, from).await?,
-            Behind::Span(id) => client.expand_collapse(session.id, id, query, from).await?,
+            Behind::Summary(id) => client.expand(session.id, id, &query).await?,
+            Behind::Span(id) => client.expand_collapse(session.id, id, &query).await?,
         };
         match app.screen.json {
             true => messages.extend(page.messages),
@@ -175,8 +175,8 @@ pub(crate) async fn expand(app: &mut CliApp, how: &Expand) -> Done {
                 }
             }
         }
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() {
             break;
         }
     }

@@ -66,16 +66,12 @@ pub(crate) async fn call(client: McpClient, input: ExpandInput) -> Answered<Expa
         None => newest(&client, session).await?,
     };
     client.daemon.sessions.session(session).await?;
-    let compaction = CompactionId(id);
     let pages = input.query.is_none();
-    let (q, cursor) = (input.query, input.cursor);
-    let found =
-        client.daemon.sessions.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
+    let query = api::ExpandQuery { q: input.query, limit: Some(limit), cursor: input.cursor };
+    let found = client.daemon.sessions.expand(session, CompactionId(id), query.clone());
     let found = match found.await {
         Err(refusal) if refusal.kind == ErrorKind::NotFound => {
-            let span = CollapseId(id);
-            let behind =
-                client.daemon.sessions.expand_collapse(session, span, q, Some(limit), cursor);
+            let behind = client.daemon.sessions.expand_collapse(session, CollapseId(id), query);
             behind.await.map_err(|other| either(other, id))?
         }
         found => found?,

@@ -70,8 +70,7 @@ pub(crate) async fn expand(
     OfSession(id, compaction): OfSession<CompactionId>,
     Asked(asked): Asked<api::ExpandQuery>,
 ) -> Reply {
-    let api::ExpandQuery { q, limit, cursor } = asked;
-    HttpAnswer::ok(&app.daemon.sessions.expand(id, compaction, q, limit, cursor).await?)
+    HttpAnswer::ok(&app.daemon.sessions.expand(id, compaction, asked).await?)
 }
 
 /// List the collapsed spans of a session, staged and committed.
@@ -95,6 +94,5 @@ pub(crate) async fn expand_collapse(
     OfSession(id, collapse): OfSession<CollapseId>,
     Asked(asked): Asked<api::ExpandQuery>,
 ) -> Reply {
-    let api::ExpandQuery { q, limit, cursor } = asked;
-    HttpAnswer::ok(&app.daemon.sessions.expand_collapse(id, collapse, q, limit, cursor).await?)
+    HttpAnswer::ok(&app.daemon.sessions.expand_collapse(id, collapse, asked).await?)
 }

@@ -21,15 +21,13 @@ impl SessionService {
         &self,
         id: SessionId,
         collapse: CollapseId,
-        q: Option<String>,
-        limit: Option<usize>,
-        cursor: Option<String>,
+        query: api::ExpandQuery,
     ) -> Result<api::Expanded> {
         let all = self.cx.store().collapses(id).await?;
         let Some(found) = all.iter().find(|row| row.id == collapse) else {
             return Err(ServiceError::not_found(format!("collapse {collapse} not found")));
         };
-        self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
+        self.expand_covered(id, (found.first_seq, found.last_seq), query).await
     }
 
     /// Returns the messages from `first` to `last`, which a summary or a short text replaces.
@@ -37,10 +35,9 @@ impl SessionService {
         &self,
         id: SessionId,
         (first, last): (Seq, Seq),
-        q: Option<String>,
-        limit: Option<usize>,
-        cursor: Option<String>,
+        query: api::ExpandQuery,
     ) -> Result<api::Expanded> {
+        let api::ExpandQuery { q, limit, cursor } = query;
         let limit = page_limit(limit)?;
         let covered = |seq: Seq| seq >= first && seq <= last;
         let after = match cursor {
