@@ -38,7 +38,7 @@ pub(crate) struct RememberInput {
     project_dir: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct RememberOutput {
     /// `created`, `proposed` or `dropped`
     outcome: String,
@@ -68,10 +68,7 @@ fn dropped(one: &api::Candidate) -> RememberOutput {
     RememberOutput {
         outcome: one.state.to_string(),
         scope: api::MemoryScope::Private.to_string(),
-        name: String::new(),
-        path: None,
-        proposal_id: None,
-        warnings: Vec::new(),
+        ..RememberOutput::default()
     }
 }
 
@@ -140,9 +137,8 @@ pub(crate) async fn call(client: McpClient, input: RememberInput) -> Answered<Re
                 outcome: api::MemoryOutcome::Proposed.to_string(),
                 scope: api::MemoryScope::Team.to_string(),
                 name: proposal.name,
-                path: None,
                 proposal_id: Some(proposal.id.to_string()),
-                warnings: Vec::new(),
+                ..RememberOutput::default()
             };
             (output, text)
         }

@@ -2,7 +2,7 @@
 
 use bethink_api as api;
 use rmcp::model::Tool;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
@@ -27,37 +27,25 @@ struct TodoInput {
     #[serde(default)]
     id: String,
     content: String,
-    #[schemars(with = "Status")]
+    #[schemars(schema_with = "statuses")]
     status: api::TodoStatus,
     #[serde(default)]
-    #[schemars(with = "Priority")]
+    #[schemars(schema_with = "priorities")]
     priority: api::TodoPriority,
-}
-
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum Status {
-    Pending,
-    InProgress,
-    Completed,
-}
-
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum Priority {
-    High,
-    Medium,
-    Low,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TodosOutput {
     session_id: String,
     todos: Vec<TodoInput>,
+}
+
+fn statuses(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["pending", "in_progress", "completed"] })
+}
+
+fn priorities(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["high", "medium", "low"] })
 }
 
 pub(crate) fn described() -> Tool {
