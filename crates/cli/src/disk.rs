@@ -109,7 +109,6 @@ pub(crate) struct FileRecord {
     /// Paths of the containers that were created for our entries.
     pub(crate) made: Vec<Vec<String>>,
     /// The file's mode before a secret was written to it, if others could read the file.
-    #[serde(default)]
     pub(crate) mode: Option<u32>,
     /// Length and hash of the text that we wrote. `None` if another program changed the file between our changes.
     after: Option<(u64, u64)>,

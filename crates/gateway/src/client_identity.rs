@@ -101,9 +101,7 @@ fn wants_long_context(headers: &HeaderMap) -> bool {
 
 #[derive(Default, Deserialize)]
 struct RequestMetadata {
-    #[serde(default)]
     user_id: Option<String>,
-    #[serde(default)]
     session_id: Option<String>,
 }
 

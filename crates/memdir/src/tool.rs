@@ -34,7 +34,6 @@ pub enum ToolCommand {
     View {
         path: String,
         /// First and last line, counted from 1; -1 is the end.
-        #[serde(default)]
         view_range: Option<Vec<i64>>,
     },
     Create {
@@ -44,7 +43,6 @@ pub enum ToolCommand {
     StrReplace {
         path: String,
         old_str: String,
-        #[serde(default)]
         new_str: Option<String>,
     },
     Insert {

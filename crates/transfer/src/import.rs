@@ -49,7 +49,6 @@ struct ImportPayload {
     #[serde(default)]
     spooled: bool,
     /// The agent that wrote the file, if not Claude Code.
-    #[serde(default)]
     agent: Option<String>,
     /// Whether to import all sessions of the agent, or only count them with `dry_run`.
     #[serde(default)]

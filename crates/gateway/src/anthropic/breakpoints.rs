@@ -23,7 +23,6 @@ struct MarkedBlock<'a> {
 
 #[derive(Deserialize)]
 struct CacheControl<'a> {
-    #[serde(default)]
     ttl: Option<&'a str>,
 }
 

@@ -37,10 +37,8 @@ struct DreamRequest {
     dry_run: bool,
     #[serde(default)]
     undo: bool,
-    #[serde(default)]
     session: Option<SessionId>,
     /// The last dream that had been recorded when this dream was enqueued; `None` if a person requested this dream.
-    #[serde(default)]
     before: Option<LastDream>,
 }
 
