@@ -1,8 +1,8 @@
 //! Writes lines of Claude Code's session files.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
+use bethink_transcript::prompt::hash_of;
 use serde_json::{Map, Value, json};
 
 use crate::header::TranscriptHeader;
@@ -209,10 +209,4 @@ fn content_hash(speaker: Speaker, blocks: &[Value]) -> u64 {
         }
     }
     hash_of(&(speaker == Speaker::Assistant, said))
-}
-
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,9 +1,8 @@
 //! System prompt and tools, which precede the messages of a model call.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use bethink_api::SystemPart;
 use bethink_tokens::{json_tokens, text_tokens};
+use bethink_transcript::prompt::hash_of;
 
 use crate::assemble::{SystemBlock, UnknownPart, order_system};
 
@@ -54,7 +53,7 @@ impl FixedTokens {
 impl SystemAndTools {
     /// Returns hashes of the system prompt and tools, if they are known.
     pub(crate) fn hashes(&self) -> Option<[u64; 2]> {
-        (!self.is_assumed).then(|| [hash(&self.system), hash(&self.tools)])
+        (!self.is_assumed).then(|| [hash_of(&self.system), hash_of(&self.tools)])
     }
 
     /// Joins the client's parts and bethink's. bethink's texts about the project follow the client's.
@@ -87,11 +86,4 @@ impl SystemAndTools {
         let added: Vec<&str> = added.map(|block| block.text.as_str()).collect();
         (!added.is_empty()).then(|| added.join("\n\n"))
     }
-}
-
-/// Returns a hash that distinguishes system prompts and lists of tools.
-fn hash(what: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
 }

@@ -3,7 +3,6 @@
 mod look;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -17,6 +16,7 @@ use bethink_memdir_fs::{
 use bethink_service::{Clock, Result, blocking, locked};
 use bethink_store::MemoryVersionFilter;
 use bethink_transcript::UnixMicros;
+use bethink_transcript::prompt::hash_of;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::refused::{refused, text_of};
@@ -255,9 +255,7 @@ impl MemoryDirectory {
 
     /// Waits for other writers of the same file.
     pub(super) async fn turn(&self, file: &DirectoryFile) -> AsyncMutexGuard<'_, ()> {
-        let mut hasher = DefaultHasher::new();
-        file.hash(&mut hasher);
-        let lane = usize::try_from(hasher.finish() % LANES as u64).unwrap_or(0);
+        let lane = usize::try_from(hash_of(file) % LANES as u64).unwrap_or(0);
         self.turns[lane].lock().await
     }
 

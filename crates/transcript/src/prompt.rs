@@ -108,7 +108,8 @@ impl PromptBlock {
     }
 }
 
-fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
+/// Returns a hash that distinguishes values, but may collide.
+pub fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

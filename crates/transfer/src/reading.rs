@@ -1,7 +1,6 @@
 //! Reads a file to import, and turns its bytes into records for the store.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use bethink_session_file::{
 };
 use bethink_sessions::sidechain_session;
 use bethink_store::{NewMessage, NewRecord};
+use bethink_transcript::prompt::hash_of;
 use bethink_transcript::{MessageId, Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -149,12 +149,6 @@ impl ReadFile {
         };
         self.header.clone().unwrap_or_else(of_file)
     }
-}
-
-fn hash_of(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Collector {
