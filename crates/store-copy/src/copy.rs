@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::error::CopyError;
 use crate::home::{home_id, make_home_id};
 use crate::place::StorePlace;
-use crate::sides::{CopySource, CopyTarget, TargetState, reading, writing};
+use crate::sides::{CopySide, CopyTarget, TargetState, reading, writing};
 
 /// What to copy, and where to.
 #[derive(Clone, Debug)]
@@ -32,17 +32,17 @@ pub async fn copy(
     let began = Instant::now();
     let CopyRequest { from, to, now, .. } = request;
     check_places(from, to)?;
-    let mut source = CopySource::open(from, *now).await?;
+    let mut source = CopySide::open_source(from, *now).await?;
     let (id, other_homes) = choose_home(request, &mut source).await?;
     let named = match id {
         Some(id) => format!("{}, home {id}", canonical(from)),
         None => canonical(from),
     };
     let mut target = CopyTarget::open(to, &named, id).await?;
-    let tables = same_tables(request, &mut source, &mut target).await?;
+    let tables = same_tables(request, &mut source, &mut target.side).await?;
     let state = target.state.clone();
     let mut work =
-        CopyWork { request, tables, source: source.rows(), target: target.rows(), progress };
+        CopyWork { request, tables, source: source.rows(), target: target.side.rows(), progress };
     let sums = match &state {
         TargetState::Filled(table) => match work.compare().await? {
             Ok(sums) => sums,
@@ -55,7 +55,7 @@ pub async fn copy(
     let unreadable_rows = source.unread_rows().await.map_err(|error| reading(from, error))?;
     let already_complete = matches!(state, TargetState::Filled(_));
     match already_complete {
-        true => target.close().await.map_err(|error| reading(to, error))?,
+        true => target.side.close().await.map_err(|error| reading(to, error))?,
         false => target.finish(to).await?,
     }
     // The rows are safe in the target, and nothing was written to the source.
@@ -103,10 +103,10 @@ fn canonical(place: &StorePlace) -> String {
 /// Returns the home whose rows in the database are meant, and the number of other homes that have rows there.
 async fn choose_home(
     request: &CopyRequest,
-    source: &mut CopySource,
+    source: &mut CopySide,
 ) -> Result<(Option<Uuid>, u64), CopyError> {
     let CopyRequest { from, to, home, .. } = request;
-    let CopySource::Database(rows) = source else {
+    let CopySide::Database(rows) = source else {
         return match (from, to, home) {
             (_, StorePlace::Database(_), Some(home)) => Ok((Some(make_home_id(home)?), 0)),
             (StorePlace::Home(home), StorePlace::Database(_), None) => {
@@ -135,8 +135,8 @@ async fn choose_home(
 /// Returns the tables of both sides, which must be the same: a column that only one has would be lost.
 async fn same_tables(
     request: &CopyRequest,
-    source: &mut CopySource,
-    target: &mut CopyTarget,
+    source: &mut CopySide,
+    target: &mut CopySide,
 ) -> Result<Vec<CopiedTable>, CopyError> {
     let CopyRequest { from, to, .. } = request;
     let own = source.rows().tables().await.map_err(|error| reading(from, error))?;

@@ -15,24 +15,18 @@ use crate::error::CopyError;
 use crate::home::{create_home, lock_home};
 use crate::place::StorePlace;
 
-/// The side that is read.
+/// A side that is open. `unfinished` is a file that no daemon can use yet.
 #[derive(Debug)]
-pub(crate) enum CopySource {
-    File { rows: SqliteRows, _lock: File },
+pub(crate) enum CopySide {
+    File { rows: SqliteRows, unfinished: Option<UnfinishedFile>, _lock: File },
     Database(PostgresRows),
 }
 
 /// The side that is written.
 #[derive(Debug)]
 pub(crate) struct CopyTarget {
-    rows: TargetRows,
+    pub(crate) side: CopySide,
     pub(crate) state: TargetState,
-}
-
-#[derive(Debug)]
-enum TargetRows {
-    File { rows: SqliteRows, file: Option<UnfinishedFile>, _lock: File },
-    Database(PostgresRows),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +38,12 @@ pub(crate) enum TargetState {
     Filled(String),
 }
 
-impl CopySource {
-    pub(crate) async fn open(place: &StorePlace, now: UnixMicros) -> Result<Self, CopyError> {
+impl CopySide {
+    /// Opens the side that is read.
+    pub(crate) async fn open_source(
+        place: &StorePlace,
+        now: UnixMicros,
+    ) -> Result<Self, CopyError> {
         match place {
             StorePlace::Home(home) => {
                 let path = Home::new(home).database();
@@ -55,7 +53,7 @@ impl CopySource {
                 let lock = lock_home(home).await?;
                 let rows =
                     SqliteRows::open(&path, now).await.map_err(|error| in_home(home, error))?;
-                Ok(Self::File { rows, _lock: lock })
+                Ok(Self::File { rows, unfinished: None, _lock: lock })
             }
             StorePlace::Database(address) => {
                 let rows = PostgresRows::open(address).await;
@@ -79,6 +77,7 @@ impl CopySource {
         }
     }
 
+    /// Leaves everything as it is.
     pub(crate) async fn close(self) -> StoreResult<()> {
         match self {
             Self::File { rows, .. } => rows.close().await,
@@ -94,69 +93,51 @@ impl CopyTarget {
         source: &str,
         home: Option<Uuid>,
     ) -> Result<Self, CopyError> {
-        let (rows, state) = match place {
-            StorePlace::Home(home) => open_file(home, source).await?,
+        match place {
+            StorePlace::Home(home) => open_file(home, source).await,
             StorePlace::Database(address) => {
-                open_database(address, source, home.unwrap_or_default()).await?
+                open_database(address, source, home.unwrap_or_default()).await
             }
-        };
-        Ok(Self { rows, state })
-    }
-
-    pub(crate) fn rows(&mut self) -> &mut dyn RowStore {
-        match &mut self.rows {
-            TargetRows::File { rows, .. } => rows,
-            TargetRows::Database(rows) => rows,
         }
     }
 
     /// Makes the complete copy usable.
     pub(crate) async fn finish(self, place: &StorePlace) -> Result<(), CopyError> {
-        match self.rows {
-            TargetRows::File { rows, file: Some(file), _lock } => {
+        match self.side {
+            CopySide::File { rows, unfinished: Some(file), _lock } => {
                 let home = place.home().unwrap_or(Path::new(""));
                 file.finish(rows).await.map_err(|error| in_home(home, error))
             }
-            TargetRows::File { rows, file: None, _lock } => {
+            CopySide::File { rows, unfinished: None, _lock } => {
                 rows.close().await.map_err(|error| writing(place, error))
             }
-            TargetRows::Database(rows) => {
-                rows.finish().await.map_err(|error| writing(place, error))
-            }
-        }
-    }
-
-    /// Leaves everything as it is.
-    pub(crate) async fn close(self) -> StoreResult<()> {
-        match self.rows {
-            TargetRows::File { rows, .. } => rows.close().await,
-            TargetRows::Database(rows) => rows.close().await,
+            CopySide::Database(rows) => rows.finish().await.map_err(|error| writing(place, error)),
         }
     }
 }
 
-async fn open_file(home: &Path, source: &str) -> Result<(TargetRows, TargetState), CopyError> {
+async fn open_file(home: &Path, source: &str) -> Result<CopyTarget, CopyError> {
     create_home(home)?;
     let lock = lock_home(home).await?;
     let opened = SqliteTarget::open(&Home::new(home).database(), source).await;
-    Ok(match opened.map_err(|error| in_home(home, error))? {
+    let (rows, unfinished, state) = match opened.map_err(|error| in_home(home, error))? {
         SqliteTarget::Unfinished { rows, file, is_resumed } => {
             let state = if is_resumed { TargetState::Resumed } else { TargetState::Empty };
-            (TargetRows::File { rows, file: Some(file), _lock: lock }, state)
+            (rows, Some(file), state)
         }
         SqliteTarget::Filled(mut rows) => {
             let table = rows.first_filled().await.map_err(|error| in_home(home, error.into()))?;
-            let state = TargetState::Filled(table.unwrap_or_default());
-            (TargetRows::File { rows, file: None, _lock: lock }, state)
+            (rows, None, TargetState::Filled(table.unwrap_or_default()))
         }
-    })
+    };
+    Ok(CopyTarget { side: CopySide::File { rows, unfinished, _lock: lock }, state })
 }
 
 async fn open_database(
     address: &PostgresAddress,
     source: &str,
     home: Uuid,
-) -> Result<(TargetRows, TargetState), CopyError> {
+) -> Result<CopyTarget, CopyError> {
     let failed = |error: StoreError| in_database(address, error.into());
     let opened = PostgresRows::open_target(address).await;
     let mut rows = opened.map_err(|error| in_database(address, error))?;
@@ -172,7 +153,7 @@ async fn open_database(
         }
         PostgresTarget::Filled(table) => TargetState::Filled(table),
     };
-    Ok((TargetRows::Database(rows), state))
+    Ok(CopyTarget { side: CopySide::Database(rows), state })
 }
 
 fn in_home(home: &Path, source: OpenError) -> CopyError {
