@@ -23,7 +23,9 @@ pub use columns::{
     CANDIDATE_STATES, JOB_STATES, PROPOSAL_STATES, ROLES, at, integer, not_found, number_in,
     read_message_id, unreadable, unsigned, word,
 };
-pub use lists::{FoundPage, FoundTerms, KeyRange, ListedSession, SearchedSessions, key_ranges};
+pub use lists::{
+    FoundPage, FoundTerms, KeyRange, ListedSession, SearchedSessions, key_ranges, sorted_postings,
+};
 pub use plan::{AppendPlan, NewReceipt, PlannedMessage};
 pub use postings::{POSTINGS_OF_PAGE, PostingPage, merge};
 pub use receipts::{oldest_kept, reused};

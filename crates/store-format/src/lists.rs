@@ -247,7 +247,11 @@ fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<V
             }
         })?;
     }
-    // Sorts by position in the scope. Mostly sorted already, because segments are in chronological order.
+    Ok(sorted_postings(list))
+}
+
+/// Sorts a list by session and seq. It is mostly sorted already, because segments are in chronological order.
+pub fn sorted_postings(mut list: Vec<Posting>) -> Vec<Posting> {
     list.sort_by_key(|posting| (posting.session, posting.seq));
     // The terms of a family may occur in the same message.
     list.dedup_by(|next, kept| {
@@ -257,5 +261,5 @@ fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<V
         }
         same
     });
-    Ok(list)
+    list
 }

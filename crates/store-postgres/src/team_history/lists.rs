@@ -6,6 +6,7 @@ use bethink_store::{
     Family, IndexLookup, IndexedSession, PageRequest, Posting, SeqRange, StoreResult,
     StoredMessage, StoredTeamSession, TeamScope, TermPlaces,
 };
+use bethink_store_format::sorted_postings;
 use bethink_transcript::{Seq, SessionId};
 use sqlx::AssertSqlSafe;
 
@@ -275,19 +276,6 @@ impl PlaceReader<'_> {
                 list.extend(read_places(*session, &places));
             }
         }
-        Ok(lists.into_iter().map(|list| list.map(sorted)).collect())
+        Ok(lists.into_iter().map(|list| list.map(sorted_postings)).collect())
     }
-}
-
-/// Sorts a list by session and seq. The terms of a family may occur in the same message.
-fn sorted(mut list: Vec<Posting>) -> Vec<Posting> {
-    list.sort_by_key(|posting| (posting.session, posting.seq));
-    list.dedup_by(|next, kept| {
-        let is_same = (next.session, next.seq) == (kept.session, kept.seq);
-        if is_same {
-            kept.counts = kept.counts.with(next.counts);
-        }
-        is_same
-    });
-    list
 }
