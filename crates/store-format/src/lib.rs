@@ -3,12 +3,13 @@
 //!
 //! Has no access to a database. Each store has its own statements, and its own way to make transactions durable.
 //!
-//! Reading order: `plan`, `checksum`; `batch`, `postings`, `segments` and `lists` for the index; `columns` and `records`
-//! for rows; `rows` for copies.
+//! Reading order: `plan`, `checksum`; `batch`, `postings`, `segments` and `lists` for the index; `columns`,
+//! `records` and `cursor` for rows; `rows` for copies.
 
 mod batch;
 mod checksum;
 mod columns;
+mod cursor;
 mod lists;
 mod plan;
 mod postings;
@@ -23,6 +24,7 @@ pub use columns::{
     CANDIDATE_STATES, JOB_STATES, PROPOSAL_STATES, ROLES, at, integer, not_found, number_in,
     read_message_id, unreadable, unsigned, word,
 };
+pub use cursor::{page_of, read_cursor};
 pub use lists::{
     FoundPage, FoundTerms, KeyRange, ListedSession, SearchedSessions, key_ranges, sorted_postings,
 };

@@ -6,8 +6,8 @@ use bethink_store::{
     Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
     StoreError, StoreResult,
 };
-use bethink_store_format::{reused, write_json};
-use bethink_transcript::{Seq, SessionId, UnixMicros};
+use bethink_store_format::{page_of, read_cursor, reused, write_json};
+use bethink_transcript::{Seq, SessionId};
 use sqlx::{Executor, PgConnection, Postgres};
 
 use crate::connections::ConnectionQueue;
@@ -251,12 +251,8 @@ pub(crate) async fn list(
         .bind(after.map(|(at, _)| at))
         .bind(after.map(|(_, id)| id))
         .bind(wanted.saturating_add(1));
-    let mut sessions = list.all(&mut *readers.get().await?, SessionRecord::read).await?;
-    let more = sessions.len() > wanted;
-    sessions.truncate(wanted);
-    let last = sessions.last().filter(|_| more);
-    let cursor = last.map(|last| write_cursor(last.updated_at, last.id));
-    Ok((sessions, cursor))
+    let sessions = list.all(&mut *readers.get().await?, SessionRecord::read).await?;
+    Ok(page_of(sessions, wanted, |last| (last.updated_at, last.id)))
 }
 
 pub(crate) async fn update(
@@ -300,20 +296,4 @@ pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<
         sql(statement).bind(id).run(&mut *db).await?;
     }
     withdrawal::forget(db, id).await
-}
-
-/// Returns the cursor after the session with this id.
-pub(crate) fn write_cursor(updated_at: UnixMicros, id: SessionId) -> String {
-    format!("{}.{}", updated_at.0, id.0.simple())
-}
-
-pub(crate) fn read_cursor(cursor: &str) -> StoreResult<(UnixMicros, SessionId)> {
-    let ours = cursor
-        .split_once('.')
-        .and_then(|(at, id)| Some((UnixMicros(at.parse().ok()?), id.parse::<SessionId>().ok()?)));
-    ours.ok_or_else(|| {
-        StoreError::Conflict(format!(
-            "{cursor:?} is not a valid cursor for this list; start again without one"
-        ))
-    })
 }

@@ -2,10 +2,10 @@
 
 use bethink_store::{
     Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
-    StoreError, StoreResult,
+    StoreResult,
 };
-use bethink_store_format::reused;
-use bethink_transcript::{SessionId, UnixMicros};
+use bethink_store_format::{page_of, read_cursor, reused};
+use bethink_transcript::SessionId;
 use serde_json::json;
 use sqlx::{Executor, Sqlite, SqliteConnection};
 
@@ -13,7 +13,7 @@ use crate::readers::Readers;
 use crate::receipts;
 use crate::record::Record;
 use crate::segments;
-use crate::sql::{hex, not_found, sql};
+use crate::sql::{not_found, sql};
 
 const TABLE: &str = "sessions";
 
@@ -154,11 +154,8 @@ pub(crate) async fn list(
         .bind(after.map(|(at, _)| at))
         .bind(after.map(|(_, id)| id))
         .bind(wanted.saturating_add(1));
-    let mut sessions = list.all(&*readers.get().await, SessionRecord::read).await?;
-    let more = sessions.len() > wanted;
-    sessions.truncate(wanted);
-    let cursor = sessions.last().filter(|_| more).map(write_cursor);
-    Ok((sessions, cursor))
+    let sessions = list.all(&*readers.get().await, SessionRecord::read).await?;
+    Ok(page_of(sessions, wanted, |last| (last.updated_at, last.id)))
 }
 
 pub(crate) async fn update(
@@ -187,20 +184,4 @@ pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> StoreRes
         sql(statement).bind(id).run(&mut *db).await?;
     }
     Ok(())
-}
-
-/// Returns the cursor after this session: its `updated_at` and id.
-fn write_cursor(session: &SessionRecord) -> String {
-    format!("{}.{}", session.updated_at.0, hex(session.id))
-}
-
-fn read_cursor(cursor: &str) -> StoreResult<(UnixMicros, SessionId)> {
-    let ours = cursor
-        .split_once('.')
-        .and_then(|(at, id)| Some((UnixMicros(at.parse().ok()?), id.parse::<SessionId>().ok()?)));
-    ours.ok_or_else(|| {
-        StoreError::Conflict(format!(
-            "{cursor:?} is not a valid cursor for this list; start again without one"
-        ))
-    })
 }

@@ -6,12 +6,11 @@ use bethink_store::{
     Family, IndexLookup, IndexedSession, PageRequest, Posting, SeqRange, StoreResult,
     StoredMessage, StoredTeamSession, TeamScope, TermPlaces,
 };
-use bethink_store_format::sorted_postings;
+use bethink_store_format::{page_of, read_cursor, sorted_postings};
 use bethink_transcript::{Seq, SessionId};
 use sqlx::AssertSqlSafe;
 
 use super::copies::{PLACE, read_places};
-use crate::sessions::{read_cursor, write_cursor};
 use crate::sql::{Row, not_found, sql};
 use crate::store::PostgresStore;
 
@@ -120,12 +119,8 @@ pub(super) async fn sessions(
         .bind(after.map(|(at, _)| at))
         .bind(after.map(|(_, id)| id))
         .bind(wanted.saturating_add(1));
-    let mut sessions = store.read_team(list, session).await?;
-    let more = sessions.len() > wanted;
-    sessions.truncate(wanted);
-    let last = sessions.last().filter(|_| more);
-    let cursor = last.map(|last| write_cursor(last.updated_at, last.id));
-    Ok((sessions, cursor))
+    let sessions = store.read_team(list, session).await?;
+    Ok(page_of(sessions, wanted, |last| (last.updated_at, last.id)))
 }
 
 pub(super) fn session(row: &Row) -> StoreResult<StoredTeamSession> {
