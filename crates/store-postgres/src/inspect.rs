@@ -17,14 +17,7 @@ const LINES: &str = "SELECT count(*) FROM records";
 /// Reads every row that has a checksum.
 pub async fn check_database(address: &PostgresAddress) -> Result<StoreCheck, PostgresOpenError> {
     let mut db = connect(address).await?;
-    match schema::look(&mut db).await? {
-        None => return Err(PostgresOpenError::Empty),
-        Some(found) if found != schema::known() => return Err(PostgresOpenError::Older),
-        Some(_) => {}
-    }
-    if schema::has_unfinished_copy(&mut db).await? {
-        return Err(PostgresOpenError::Unfinished);
-    }
+    schema::must_be_usable(&mut db).await?;
     let store = PostgresStore::start(&PostgresOptions::new(address.clone()));
     // Its schema was looked at above.
     let _ = store.is_open.set(());

@@ -161,14 +161,7 @@ impl PostgresRows {
             return Err(PostgresOpenError::Standby);
         }
         sql(READ_ONLY).run(&mut *db).await?;
-        match schema::look(&mut db).await? {
-            None => return Err(PostgresOpenError::Empty),
-            Some(found) if found != schema::known() => return Err(PostgresOpenError::Older),
-            Some(_) => {}
-        }
-        if schema::has_unfinished_copy(&mut db).await? {
-            return Err(PostgresOpenError::Unfinished);
-        }
+        schema::must_be_usable(&mut db).await?;
         lock_out_daemons(&mut db).await?;
         Ok(Self::of(db).await?)
     }

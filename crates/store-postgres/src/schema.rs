@@ -103,6 +103,16 @@ pub(crate) async fn look(db: &mut PgConnection) -> Result<Option<i64>, PostgresO
     Ok(Some(found))
 }
 
+/// Returns an error if a program that does not change the schema cannot use the database.
+pub(crate) async fn must_be_usable(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
+    match look(db).await? {
+        None => Err(PostgresOpenError::Empty),
+        Some(found) if found != known() => Err(PostgresOpenError::Older),
+        Some(_) if has_unfinished_copy(db).await? => Err(PostgresOpenError::Unfinished),
+        Some(_) => Ok(()),
+    }
+}
+
 /// Returns the schema of a database that was opened before.
 pub(crate) async fn found(db: impl Executor<'_, Database = Postgres>) -> StoreResult<i64> {
     sql("SELECT max(version) FROM _sqlx_migrations").value(db).await
