@@ -77,13 +77,13 @@ impl SessionFileFacts {
     }
 
     /// Takes a summary that is not a message of the history.
-    pub(crate) fn summary_apart(&mut self, number: u64, message: &Message) {
-        if let Some((line, boundary)) = self.pending.take() {
-            self.compaction((line, boundary), number, message);
+    pub(crate) fn summary_apart(&mut self, message: &Message) {
+        if let Some(pending) = self.pending.take() {
+            self.compaction(pending, message);
         }
     }
 
-    fn compaction(&mut self, pending: (u64, CompactBoundary), number: u64, message: &Message) {
+    fn compaction(&mut self, pending: (u64, CompactBoundary), message: &Message) {
         let (boundary_line, CompactBoundary { trigger, pre_tokens, kept, is_ours }) = pending;
         self.compactions.push(RecordedCompaction {
             trigger,
@@ -92,7 +92,6 @@ impl SessionFileFacts {
             summary_id: message.id.clone(),
             created_at: message.created_at,
             boundary_line,
-            summary_line: number,
             is_apart: is_ours || kept.is_some(),
             kept,
             messages: self.messages,
@@ -119,7 +118,7 @@ impl SessionFileFacts {
         Some(LineKind::Title(title))
     }
 
-    pub(crate) fn message(&mut self, number: u64, line: &MessageLine) {
+    pub(crate) fn message(&mut self, line: &MessageLine) {
         if line.thread != Thread::Main {
             return;
         }
@@ -133,7 +132,7 @@ impl SessionFileFacts {
         let pending = self.pending.take();
         if line.is_summary {
             if let Some(pending) = pending {
-                self.compaction(pending, number, message);
+                self.compaction(pending, message);
             }
         } else if self.first_prompt.is_none() && message.role == Role::User && !line.is_meta {
             self.first_prompt = title(&texts(&message.blocks));

@@ -110,7 +110,6 @@ pub struct RecordedCompaction {
     pub summary_id: MessageId,
     pub created_at: UnixMicros,
     pub boundary_line: u64,
-    pub summary_line: u64,
     /// Whether messages before the boundary were kept, or bethink wrote the boundary. The summary is then not a message
     /// of the history, because prompts show messages that precede it in the history after it.
     pub is_apart: bool,

@@ -170,7 +170,7 @@ impl SessionFileReader {
         let message = parsed?;
         let is_summary = is_true(record.is_compact_summary);
         if is_summary && thread == Thread::Main && self.facts.expects_summary_apart() {
-            self.facts.summary_apart(self.number, &message);
+            self.facts.summary_apart(&message);
             return Ok(LineKind::Other);
         }
         if !self.chains.take_message(message.id.as_str()) {
@@ -183,7 +183,7 @@ impl SessionFileReader {
             thread,
             message,
         };
-        self.facts.message(self.number, &line);
+        self.facts.message(&line);
         Ok(LineKind::Message(Box::new(line)))
     }
 
