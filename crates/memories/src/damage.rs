@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use bethink_memdir_fs::{DirectoryFile, FileContent};
 use bethink_service::{Result, locked};
-use bethink_store::MemoryVersionFilter;
 
 use crate::directory::MemoryDirectory;
 use crate::service::MemoryService;
@@ -52,10 +51,9 @@ impl MemoryService {
         file: &DirectoryFile,
         content: &FileContent,
     ) -> Result<()> {
-        let newest = MemoryVersionFilter { file: Some(file.path()), ..directory.versions(1) };
-        let found = self.cx.store().memory_versions(newest).await?;
+        let newest = self.newest_version(directory, &file.path(), None).await?;
         let (modified, hash) = (content.stat.modified, content.hash.to_string());
-        let is_damaged = found.first().is_some_and(|newest| {
+        let is_damaged = newest.is_some_and(|newest| {
             newest.at == modified && newest.at < directory.opened && newest.hash != hash
         });
         let is_news =
