@@ -95,6 +95,15 @@ impl<'de> Deserialize<'de> for YamlNode {
 
 struct Anything;
 
+/// Methods for values that become text.
+macro_rules! visit_as_text {
+    ($($visit:ident($value:ty))*) => {$(
+        fn $visit<E>(self, value: $value) -> Result<YamlNode, E> {
+            Ok(YamlNode::Text(value.to_string()))
+        }
+    )*};
+}
+
 impl<'de> Visitor<'de> for Anything {
     type Value = YamlNode;
 
@@ -106,29 +115,8 @@ impl<'de> Visitor<'de> for Anything {
         Ok(YamlNode::Text(text.to_owned()))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<YamlNode, E> {
-        Ok(YamlNode::Text(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<YamlNode, E> {
-        Ok(YamlNode::Text(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<YamlNode, E> {
-        Ok(YamlNode::Text(value.to_string()))
-    }
-
-    fn visit_i128<E>(self, value: i128) -> Result<YamlNode, E> {
-        Ok(YamlNode::Text(value.to_string()))
-    }
-
-    fn visit_u128<E>(self, value: u128) -> Result<YamlNode, E> {
-        Ok(YamlNode::Text(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<YamlNode, E> {
-        Ok(YamlNode::Text(value.to_string()))
-    }
+    visit_as_text! { visit_bool(bool) visit_i64(i64) visit_u64(u64) }
+    visit_as_text! { visit_i128(i128) visit_u128(u128) visit_f64(f64) }
 
     fn visit_bytes<E>(self, _: &[u8]) -> Result<YamlNode, E> {
         Ok(YamlNode::Nothing)
