@@ -5,6 +5,7 @@ use bethink_client::Client;
 use bethink_render::short_ids;
 use bethink_terminal::words::{ago, plural};
 use bethink_terminal::{Screen, StyledText, Tone};
+use bethink_transcript::text::one_line;
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -116,8 +117,4 @@ async fn drop_all(app: &mut CliApp, client: &Client, named: &[String]) -> Done {
 async fn waiting(app: &CliApp, client: &Client, named: &str) -> Result<api::Candidate, CliFailure> {
     let waiting = client.candidates(&app.project_dir(), false).await?.candidates;
     app::one_of(named, "waiting candidate", waiting, |one| one.id)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -12,6 +12,7 @@ use bethink_facts::{Facts, RecordedStatement};
 use bethink_session_file::{LineKind, SessionFileReader, Thread};
 use bethink_terminal::words::plural;
 use bethink_terminal::{Screen, StyledText, Tone};
+use bethink_transcript::text::one_line;
 use bethink_transcript::{MessageId, Seq};
 use serde::Serialize;
 
@@ -157,11 +158,10 @@ fn show(screen: &mut Screen, found: &FoundStatement<'_>) -> Done {
         Certainty::Candidate => (Tone::Warn, "candidate"),
     };
     let name = found.file.file_name().unwrap_or_default().to_string_lossy();
-    let quote = found.quote.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = StyledText::new()
         .put(tone, format!("{word} "))
         .dim(format!("[{}, {}] ", found.kind, found.rule))
-        .plain(quote)
+        .plain(one_line(found.quote))
         .dim(format!("  {name}"));
     Ok(screen.flowing(line, 2)?)
 }
