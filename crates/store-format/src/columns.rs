@@ -99,6 +99,16 @@ pub fn read_message_id(text: &str) -> StoreResult<MessageId> {
     MessageId::new(text).map_err(|error| unreadable(format!("invalid message id: {error}")))
 }
 
+/// Reads a mark of a conversation that is not recorded.
+pub fn read_mark(text: &str) -> StoreResult<u128> {
+    u128::from_str_radix(text, 16).map_err(|_| {
+        unreadable(
+            "a `mark` in the `unrecorded_marks` table does not consist of 32 hexadecimal digits"
+                .to_owned(),
+        )
+    })
+}
+
 /// Converts a number to the signed integers of databases. Larger numbers are never assigned.
 pub fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)

@@ -22,13 +22,13 @@ pub use batch::SortedBatch;
 pub use checksum::{checksum, facts, is_whole, record_checksum};
 pub use columns::{
     CANDIDATE_STATES, JOB_STATES, PROPOSAL_STATES, ROLES, at, integer, not_found, number_in,
-    read_message_id, unreadable, unsigned, word,
+    read_mark, read_message_id, unreadable, unsigned, word,
 };
 pub use cursor::{page_of, read_cursor};
 pub use lists::{
     FoundPage, FoundTerms, KeyRange, ListedSession, SearchedSessions, key_ranges, sorted_postings,
 };
-pub use plan::{AppendPlan, NewReceipt, PlannedMessage};
+pub use plan::{AppendPlan, NewReceipt, PlannedMessage, stored_already};
 pub use postings::{POSTINGS_OF_PAGE, PostingPage, merge};
 pub use receipts::{oldest_kept, reused};
 pub use records::{read_json, write_json};

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use bethink_store::{Append, AppendResult, NewMessage, Receipt, StoreResult, StoredReceipt};
+use bethink_store::{
+    Append, AppendResult, NewMessage, NewRecord, Receipt, StoreResult, StoredReceipt,
+};
 use bethink_transcript::{MessageId, Seq, SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 
@@ -114,4 +116,14 @@ fn repeated(
         .filter(|kept| stored.fingerprint == receipt.fingerprint && kept.appended_to == session);
     let KeptAnswer { places, last_seq, .. } = kept.ok_or_else(|| reused(&receipt.key))?;
     Ok(AppendResult { places, last_seq, repeated: true })
+}
+
+/// Returns why lines cannot be stored.
+pub fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
+    let first = records.first().map_or(0, |record| record.line);
+    let last = records.last().map_or(0, |record| record.line);
+    format!(
+        "session {session} already contains one of the lines {first} to {last}; \
+         continue after the last line that the job has stored"
+    )
 }

@@ -39,6 +39,7 @@ macro_rules! records {
             PlannedWrite { name, over of "replaces", text, sentence, seq }
             Progress { done, total, unit, watermark }
             RefusedStatement { words json "words of a refused statement", negative }
+            Relative { session, through of "seq", last_seq }
             SecretAllowance { file, rule, line, by of "allowed_by", at of "allowed_at" }
             SessionRecord {
                 id, project_dir, title, titled, tags json "tags of a session", parent, forked_at, model,

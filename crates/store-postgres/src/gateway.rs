@@ -116,7 +116,7 @@ impl GatewayStore for PostgresStore {
             for stretch in marks.rchunks(STRETCH) {
                 let find =
                     sql(FIND).bind_list(bytes(stretch)).bind(scope.cast_signed()).bind(FOUND);
-                let mut found = self.all(find, relative).await?;
+                let mut found = self.all(find, Relative::read).await?;
                 if let Some(longest) = found.first().map(|relative| relative.through) {
                     found.retain(|relative| relative.through == longest);
                     return Ok(found);
@@ -137,10 +137,6 @@ async fn put(db: &mut PgConnection, lineage: Lineage, after: Seq) -> StoreResult
     sql(CUT).bind(session).bind(after).run(&mut *db).await?;
     let put = sql(PUT).bind(session).bind(after).bind(scope.cast_signed());
     put.bind_list(bytes(&marks)).run(db).await.map(drop)
-}
-
-fn relative(row: &Row) -> StoreResult<Relative> {
-    Ok(Relative { session: row.get(0)?, through: row.get(1)?, last_seq: row.get(2)? })
 }
 
 /// Reads a scope and a mark.

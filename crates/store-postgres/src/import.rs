@@ -3,7 +3,7 @@
 use bethink_store::{
     ImportBatch, ImportStore, NewRecord, StoreError, StoreFuture, StoreResult, StoredRecord,
 };
-use bethink_store_format::{AppendPlan, not_found, record_checksum};
+use bethink_store_format::{AppendPlan, not_found, record_checksum, stored_already};
 use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;
 use sqlx::PgConnection;
@@ -121,15 +121,6 @@ fn place(plan: &mut AppendPlan, session: SessionId, record: &NewRecord) -> Store
     let checksum = record_checksum(session, *line, [head, raw, tail]);
     let (head, tail) = (head.clone(), tail.clone());
     Ok(RecordRow { line: *line, message: place, checksum, head, raw: own, tail })
-}
-
-fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
-    let first = records.first().map_or(0, |record| record.line);
-    let last = records.last().map_or(0, |record| record.line);
-    format!(
-        "session {session} already contains one of the lines {first} to {last}; \
-         continue after the last line that the job has stored"
-    )
 }
 
 pub(crate) fn record(row: &Row) -> StoreResult<StoredRecord> {

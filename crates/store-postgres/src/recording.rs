@@ -1,10 +1,11 @@
 //! Pauses, and conversations that are not recorded.
 
 use bethink_store::{PauseRecord, RecordingStore, StoreFuture};
+use bethink_store_format::read_mark;
 use bethink_transcript::UnixMicros;
 
 use crate::record::Record;
-use crate::sql::{sql, unreadable};
+use crate::sql::sql;
 use crate::store::PostgresStore;
 
 const PAUSES: &str = "
@@ -38,15 +39,7 @@ impl RecordingStore for PostgresStore {
     }
 
     fn unrecorded_marks(&self) -> StoreFuture<'_, Vec<u128>> {
-        self.all(sql(MARKS), |row| {
-            let mark: String = row.get("mark")?;
-            u128::from_str_radix(&mark, 16).map_err(|_| {
-                unreadable(
-                    "a `mark` in the `unrecorded_marks` table does not consist of 32 hexadecimal digits"
-                        .to_owned(),
-                )
-            })
-        })
+        self.all(sql(MARKS), |row| read_mark(&row.get::<String>("mark")?))
     }
 
     fn add_unrecorded_mark(&self, mark: u128, at: UnixMicros) -> StoreFuture<'_, ()> {

@@ -119,7 +119,7 @@ impl GatewayStore for SqliteStore {
         self.read(async move {
             for stretch in marks.rchunks(STRETCH) {
                 let find = sql(FIND).bind(list(stretch)).bind(scope.cast_signed()).bind(FOUND);
-                let mut found = find.all(&*self.readers.get().await, relative).await?;
+                let mut found = find.all(&*self.readers.get().await, Relative::read).await?;
                 if let Some(longest) = found.first().map(|relative| relative.through) {
                     found.retain(|relative| relative.through == longest);
                     return Ok(found);
@@ -145,10 +145,6 @@ async fn put(db: &mut SqliteConnection, lineage: Lineage, after: Seq) -> StoreRe
     sql(CUT).bind(session).bind(after).run(&mut *db).await?;
     let put = sql(PUT).bind(session).bind(after.next()).bind(scope.cast_signed());
     put.bind(list(&marks)).run(db).await.map(drop)
-}
-
-fn relative(row: &Row) -> StoreResult<Relative> {
-    Ok(Relative { session: row.get(0)?, through: row.get(1)?, last_seq: row.get(2)? })
 }
 
 /// Reads a scope and a mark.

@@ -3,7 +3,7 @@
 use bethink_store::{
     ImportBatch, ImportStore, NewRecord, StoreError, StoreFuture, StoreResult, StoredRecord,
 };
-use bethink_store_format::{AppendPlan, record_checksum};
+use bethink_store_format::{AppendPlan, record_checksum, stored_already};
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
@@ -132,15 +132,6 @@ fn place(
         tail.0,
         tail.1
     ]))
-}
-
-fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
-    let first = records.first().map_or(0, |record| record.line);
-    let last = records.last().map_or(0, |record| record.line);
-    format!(
-        "session {session} already contains one of the lines {first} to {last}; \
-         continue after the last line that the job has stored"
-    )
 }
 
 fn record(row: &Row) -> StoreResult<StoredRecord> {
