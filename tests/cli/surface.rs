@@ -173,13 +173,24 @@ fn settings_are_listed_read_and_set() {
     assert!(line("memory.layout").contains("file"), "{listed}");
     assert!(line("daemon.listen").contains("environment"), "{listed}");
     assert!(line("context.window").contains("default"), "{listed}");
+    // The documented way back from a database to the home.
+    done(terminal.run(&["config", "set", "store.url", "postgres://ann:pw@db.example.org/notes"]));
+    let url = terminal.run(&["config", "get", "store.url"]);
+    assert_eq!(url.out, "postgres://ann@db.example.org/notes\n", "{url:?}");
+    done(terminal.run(&["config", "set", "store.url", ""]));
+    assert_eq!(done(terminal.run(&["config", "get", "store.url"])), "\n");
+    done(terminal.run(&["config", "set", "capture.exclude", "[\"/tmp/mill\"]"]));
+    let exclude = done(terminal.run(&["config", "get", "capture.exclude"]));
+    assert_eq!(exclude.trim(), "[\"/tmp/mill\"]");
     for (key, value, allowed) in [
         ("memory.layuot", "x", "memory.layout"),
+        ("store.url", "postgres://ann:pw@db:notaport/x", "postgres://USER@HOST:PORT/DATABASE"),
+        ("capture.exclude", "mill", "on the command line"),
         ("memory.layout", "x", "\"bethink\" or \"claude\""),
     ] {
         let refused = terminal.run(&["config", "set", key, value]);
         assert_eq!(refused.code, 2, "{refused:?}");
-        assert!(refused.err.contains(allowed), "{refused:?}");
+        assert!(refused.err.contains(allowed) && !refused.err.contains("pw"), "{refused:?}");
     }
 }
 

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use bethink_api::{CopyProgress, StoreCheckReport, StoreCopyReport, StoreLine, StoreOutcome};
+use bethink_config::database_url::without_password;
 use bethink_config::{Overrides, Settings, StoreSettings};
 use bethink_daemon::with_password;
 use bethink_service::{Clock, SystemClock};
-use bethink_store_copy::{CopyError, CopyRequest, StorePlace, check, copy, without_password};
+use bethink_store_copy::{CopyError, CopyRequest, StorePlace, check, copy};
 
 use crate::arguments::StoreCommand;
 
@@ -104,7 +105,7 @@ async fn copy_store(
         StorePlace::Home(home) => {
             let home = home.display();
             let hint = format!(
-                "to use it, start the daemon with BETHINK_HOME={home} and no [store] url in the settings"
+                "to use it, run `bethink config set store.url ''`, and start the daemon with BETHINK_HOME={home}"
             );
             (String::new(), hint)
         }

@@ -14,7 +14,7 @@ use crate::settings::{KEYS, Settings};
 pub struct SettingEntry {
     /// `section.key`.
     pub key: String,
-    /// The value, or `(set, not shown)` for one that may contain a secret.
+    /// The value, or `(set, not shown)` for one that may contain a secret. A database's URL has no password.
     pub value: toml::Value,
     /// Where the value comes from; `None` for a default.
     pub origin: Option<SettingOrigin>,
@@ -108,8 +108,23 @@ mod tests {
         assert_eq!(changed, text.replace("socket = true", "socket = false"));
         let added = set(text, "memory.layout", "claude").unwrap();
         assert_eq!(added, format!("{text}\n[memory]\nlayout = \"claude\"\n"));
-        let list = set("", "context.windows", "a=9000, b=10000").unwrap();
-        assert_eq!(list, "[context]\nwindows = [\"a=9000\", \"b=10000\"]\n");
+        let windows = "[context]\nwindows = [\"a=9000\", \"b=10000\"]\n";
+        for list in ["a=9000, b=10000", "['a=9000', \"b=10000\"]"] {
+            assert_eq!(set("", "context.windows", list).unwrap(), windows);
+        }
+        let host = set("", "daemon.allowed_hosts", "[::1]:4747").unwrap();
+        assert_eq!(host, "[daemon]\nallowed_hosts = [\"[::1]:4747\"]\n");
+    }
+
+    #[test]
+    fn a_setting_that_is_empty_by_default_can_be_emptied() {
+        for key in ["store.url", "store.password_command", "model.name", "model.api_key_env"] {
+            let (section, name) = key.split_once('.').unwrap();
+            let emptied = set("", key, "").unwrap();
+            assert_eq!(emptied, format!("[{section}]\n{name} = \"\"\n"));
+        }
+        assert!(set("", "daemon.listen", "").unwrap_err().contains("a string that is not empty"));
+        assert!(set("", "capture.exclude", "").unwrap().contains("exclude = []"));
     }
 
     #[test]
@@ -122,10 +137,12 @@ mod tests {
         check("", "colour.on", "true", "daemon.KEY, store.KEY, context.KEY");
         check("", "memory", "true", "memory.layout");
         check("", "memory.layout", "mine", "expected \"bethink\" or \"claude\"");
+        check("", "capture.exclude", "[\"/a\"", "on the command line");
         check("", "daemon.max_depth", "deep", "a whole number from 8 to 1000");
         check("", "compact.keep_min_tokens", "50000", "must not be greater than");
         check("[daemon", "daemon.socket", "true", "line 1");
-        check("", "model.api_key_env", "sk-canary", "is something else");
+        check("", "model.api_key_env", "sk-canary", "is not valid");
+        check("", "store.url", "postgres://ann:pw@db:notaport/x", "`store.url` is not valid");
     }
 
     #[test]
@@ -148,7 +165,7 @@ mod tests {
         let of = |key: &str| entries.iter().find(|entry| entry.key == key).unwrap();
         assert_eq!(of("model.api_key_command").origin, Some(SettingOrigin::File(config.clone())));
         assert_eq!(of("model.api_key_command").value, toml::Value::from(HIDDEN));
-        assert_eq!(of("store.url").value, toml::Value::from(HIDDEN));
+        assert_eq!(of("store.url").value, toml::Value::from("postgres://a@b/c"));
         let variable = SettingOrigin::Variable("BETHINK_DAEMON__SOCKET".to_owned());
         assert_eq!(of("daemon.socket").origin, Some(variable));
         assert_eq!(of("daemon.socket").value, toml::Value::from(false));

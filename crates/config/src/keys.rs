@@ -1,11 +1,16 @@
 //! A setting's key: the field for its value, and the allowed values.
 
+use crate::database_url;
 use crate::error::{ConfigError, SettingOrigin};
 use crate::paths::is_path_pattern;
 use crate::settings::{KEYS, Settings};
 
 /// Shown in place of a value that may contain a secret.
 pub(crate) const HIDDEN: &str = "(set, not shown)";
+/// Completes "`KEY` is …" in errors, in place of a value that may contain a secret.
+const INVALID: &str = "not valid (the value is not shown, because it may contain a secret)";
+/// Where a list may have another form than in the config file.
+const LIST: &str = "(on the command line and in environment variables, separated by commas or in TOML, such as '[\"a\", \"b\"]')";
 
 pub(crate) struct SettingKey {
     pub(crate) section: &'static str,
@@ -21,14 +26,17 @@ pub(crate) enum KeyTarget {
     /// A percentage from 0 to 100.
     Percent(fn(&mut Settings) -> &mut f64),
     Flag(fn(&mut Settings) -> &mut bool),
+    /// Text. It may be empty if the default is.
     Text(fn(&mut Settings) -> &mut String),
     /// One of a few words.
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
     /// The name of an environment variable. A value that is not a valid name is never shown, because it may be a misplaced
-    /// secret.
+    /// secret. If empty, no variable is used.
     Variable(fn(&mut Settings) -> &mut String),
-    /// A string that is never shown, because it may contain a secret.
+    /// A string that is never shown, because it may contain a secret. It may be empty if the default is.
     Hidden(fn(&mut Settings) -> &mut String),
+    /// The URL of a database, which is shown only without its password. If empty, no database is used.
+    Database(fn(&mut Settings) -> &mut String),
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
     Names(fn(&mut Settings) -> &mut Vec<String>),
@@ -58,20 +66,23 @@ impl SettingKey {
             KeyTarget::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
             KeyTarget::Percent(_) => "a number from 0 to 100".into(),
             KeyTarget::Flag(_) => "true or false".into(),
-            KeyTarget::Text(_) | KeyTarget::Hidden(_) => "a string that is not empty".into(),
+            KeyTarget::Text(field) | KeyTarget::Hidden(field) => match may_be_empty(field) {
+                true => "a string".into(),
+                false => "a string that is not empty".into(),
+            },
+            KeyTarget::Database(_) => database_url::allowed(),
             KeyTarget::Either(_, words) => either(words),
             KeyTarget::Variable(_) => {
                 "the name of an environment variable (letters, digits and _), not a key".into()
             }
             KeyTarget::Money(_) => format!("a number of US dollars from 0 to {MAX_MONEY}"),
-            KeyTarget::Names(_) => {
-                "a list of strings (in an environment variable, separated by commas)".into()
-            }
-            KeyTarget::Paths(_) => "a list of paths that are absolute or begin with `~/`, in which `*` stands for any part \
-                 of a name and `**` for any directories (in an environment variable, separated by commas)"
-                .into(),
+            KeyTarget::Names(_) => format!("a list of strings {LIST}"),
+            KeyTarget::Paths(_) => format!(
+                "a list of paths that are absolute or begin with `~/`, in which `*` stands for any part of a name and `**` \
+                 for any directories {LIST}"
+            ),
             KeyTarget::Windows(_) => format!(
-                "a list of \"model=tokens\", each with {} to {} tokens (in an environment variable, separated by commas)",
+                "a list of \"model=tokens\", each with {} to {} tokens {LIST}",
                 WINDOW.0, WINDOW.1
             ),
         }
@@ -79,7 +90,9 @@ impl SettingKey {
 
     pub(crate) fn refused(&self, origin: SettingOrigin, given: String) -> ConfigError {
         let given = match self.place {
-            KeyTarget::Variable(_) | KeyTarget::Hidden(_) => "something else".into(),
+            KeyTarget::Variable(_) | KeyTarget::Hidden(_) | KeyTarget::Database(_) => {
+                INVALID.into()
+            }
             _ => given,
         };
         ConfigError::Value { origin, key: self.path(), given, allowed: self.allowed() }
@@ -96,12 +109,20 @@ impl SettingKey {
             KeyTarget::Money(place) => set(place(settings), number(value, MAX_MONEY)),
             KeyTarget::Flag(place) => set(place(settings), value.as_bool()),
             KeyTarget::Text(place) | KeyTarget::Hidden(place) => {
-                set(place(settings), text(value, |text| !text.is_empty()))
+                let is_allowed = |text: &str| !text.is_empty() || may_be_empty(place);
+                set(place(settings), text(value, is_allowed))
+            }
+            KeyTarget::Database(place) => {
+                let is_allowed = |text: &str| text.is_empty() || database_url::is_valid(text);
+                set(place(settings), text(value, is_allowed))
             }
             KeyTarget::Either(place, words) => {
                 set(place(settings), text(value, |text| words.contains(&text)))
             }
-            KeyTarget::Variable(place) => set(place(settings), text(value, is_variable)),
+            KeyTarget::Variable(place) => {
+                let is_allowed = |text: &str| text.is_empty() || is_variable(text);
+                set(place(settings), text(value, is_allowed))
+            }
             KeyTarget::Names(place) => set(place(settings), names(value)),
             KeyTarget::Paths(place) => {
                 let paths = names(value);
@@ -142,9 +163,13 @@ impl SettingKey {
             },
             KeyTarget::Text(_)
             | KeyTarget::Hidden(_)
+            | KeyTarget::Database(_)
             | KeyTarget::Either(..)
             | KeyTarget::Variable(_) => Some(toml::Value::String(text.to_owned())),
             KeyTarget::Names(_) | KeyTarget::Paths(_) | KeyTarget::Windows(_) => {
+                if is_toml_list(text) {
+                    return format!("list = {text}").parse::<toml::Table>().ok()?.remove("list");
+                }
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))
             }
@@ -161,6 +186,7 @@ impl SettingKey {
             KeyTarget::Percent(place) | KeyTarget::Money(place) => (*place(settings)).into(),
             KeyTarget::Flag(place) => (*place(settings)).into(),
             KeyTarget::Hidden(place) if !place(settings).is_empty() => HIDDEN.into(),
+            KeyTarget::Database(place) => database_url::without_password(place(settings)).into(),
             KeyTarget::Text(place)
             | KeyTarget::Hidden(place)
             | KeyTarget::Either(place, _)
@@ -190,6 +216,16 @@ fn number(value: &toml::Value, most: f64) -> Option<f64> {
 /// Returns a string without surrounding white space, if it is allowed.
 fn text(value: &toml::Value, is_allowed: impl Fn(&str) -> bool) -> Option<String> {
     value.as_str().map(str::trim).filter(|text| is_allowed(text)).map(str::to_owned)
+}
+
+/// Returns whether the empty string is a value, which then means that the setting is not set.
+fn may_be_empty(field: fn(&mut Settings) -> &mut String) -> bool {
+    field(&mut Settings::default()).is_empty()
+}
+
+/// Returns whether the text of a list is in TOML. The host `[::1]` also begins with a bracket.
+fn is_toml_list(text: &str) -> bool {
+    text.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with(['"', '\'', ']']))
 }
 
 /// Returns whether a name is a valid variable name in POSIX: letters, digits and underscores, not starting with a

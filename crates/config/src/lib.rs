@@ -3,6 +3,7 @@
 //! This crate contains the names, defaults and bounds of all settings, and the paths of the files in a home. What a setting
 //! does is up to the crate that uses it. A project's own files are never read as settings.
 
+pub mod database_url;
 pub mod entries;
 mod error;
 pub mod home;

@@ -119,7 +119,8 @@ fn read_file(
             return Err(ConfigError::Value {
                 origin: origin(),
                 key: section.clone(),
-                given: value.to_string(),
+                // The value is not shown, because it may contain a secret.
+                given: format!("of the type {}", value.type_str()),
                 allowed: format!("a section: [{section}]"),
             });
         };
@@ -231,8 +232,20 @@ mod tests {
         for key in KEYS {
             let mut settings = Settings::at("/home");
             let taken = [
-                "77777", "50", "m=77777", "false", "true", "frugal", "openai", "embedded",
-                "claude", "full", "client", "hold", "/a",
+                "77777",
+                "50",
+                "m=77777",
+                "false",
+                "true",
+                "frugal",
+                "openai",
+                "embedded",
+                "claude",
+                "full",
+                "client",
+                "hold",
+                "/a",
+                "postgres://a/b",
             ]
             .iter()
             .filter(|text| {
@@ -260,7 +273,7 @@ mod tests {
             ("[model]\ndaily_cost = -1", "a number of US dollars from 0"),
             ("[model]\nprice_input = nan", "a number of US dollars from 0"),
             ("[model]\nmax_output = 64001", "`model.max_output_ceiling` (64000)"),
-            ("daemon = 3", "`daemon` is 3; expected a section"),
+            ("daemon = 3", "`daemon` is of the type integer; expected a section"),
             ("[compact]\nkeep_min_tokens = 50000", "must not be greater than"),
             ("[daemon", "is not valid TOML: line 1"),
             ("[daemon]\nsocket = true\nlisten =", "is not valid TOML: line 3"),
@@ -275,8 +288,8 @@ mod tests {
     fn a_misplaced_key_is_never_shown() {
         let key = "sk-ant-canary";
         for (file, expect) in [
-            (format!("api_key_env = '{key}'"), "`model.api_key_env` is something else"),
-            (format!("api_key_command = ['{key}']"), "`model.api_key_command` is something else"),
+            (format!("api_key_env = '{key}'"), "`model.api_key_env` is not valid"),
+            (format!("api_key_command = ['{key}']"), "`model.api_key_command` is not valid"),
             (format!("api_key_command = echo {key}"), "is not valid TOML: line 2"),
             (format!("api_key_command = 'echo {key}"), "is not valid TOML: line 2"),
             (format!("api_key_command = \"\\{key}\""), "is not valid TOML: line 2"),
@@ -306,7 +319,7 @@ mod tests {
         let case = Case::new("").with("BETHINK_STORE__URL", "postgres://ann:canary@db/notes");
         assert!(!format!("{:?}", case.load(&Overrides::default())).contains("canary"));
         let error = Case::new("[store]\nurl = ['canary']").load(&Overrides::default()).unwrap_err();
-        assert!(error.to_string().contains("`store.url` is something else"), "{error}");
+        assert!(error.to_string().contains("`store.url` is not valid"), "{error}");
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
     }
 

@@ -135,7 +135,7 @@ settings! {
     /// Where history is stored.
     store: StoreSettings {
         /// A PostgreSQL database, such as `postgres://ann@db.example.org/bethink`. If empty, an SQLite file in the home.
-        url: Hidden = "",
+        url: Database = "",
         /// A command that prints the database's password; takes precedence over the file, and the file over the URL.
         password_command: Hidden = "",
         /// A file that contains the database's password.

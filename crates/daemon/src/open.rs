@@ -116,7 +116,10 @@ mod tests {
     use super::*;
 
     async fn check(settings: StoreSettings) -> Result<Option<String>, String> {
-        let password = password(&settings).await.map_err(|error| format!("{error} {error:?}"))?;
+        let password = password(&settings).await.map_err(|error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            format!("{error}{} {error:?}", cause.unwrap_or_default())
+        })?;
         Ok(password.map(|password| password.expose_secret().to_owned()))
     }
 
@@ -142,12 +145,36 @@ mod tests {
         };
         let file = StoreSettings { password_file: "/nonexistent".into(), ..Default::default() };
         for (settings, expect) in [
-            (command("echo hunter2; exit 3"), "password_command printed no password: it failed"),
+            (
+                command("echo hunter2; exit 3"),
+                "[store] password_command printed no password: it failed: exit status: 3 Command",
+            ),
             (command("true"), "password_command contains no password"),
             (file, "could not read the file /nonexistent of [store] password_file"),
         ] {
             let error = check(settings).await.unwrap_err();
             assert!(error.contains(expect) && !error.contains("hunter2"), "{error}");
+        }
+    }
+
+    /// Otherwise, `bethink config set` accepts a URL with which the daemon does not start.
+    #[test]
+    fn the_settings_accept_the_urls_that_the_store_accepts() {
+        for url in [
+            "postgres://ann:hunter2@db.example.org:5433/notes",
+            "postgresql://db/notes?sslmode=verify-ca&sslrootcert=/ca.pem",
+            "postgres://ann@%2Frun%2Fpostgresql/notes?options[search_path]=ann",
+            "postgres:///notes?host=/run/postgresql&port=5433&dbname=a&user=b&password=c",
+            "nonsense://x",
+            "notes",
+            "postgres://ann@db:notaport/notes",
+            "postgres://ann@db/notes?sslmode=always",
+            "postgres://ann@db/notes?port=x",
+            "postgres://ann@db/notes?pasword=x",
+        ] {
+            let file = Path::new("config.toml");
+            let is_set = bethink_config::entries::with_setting(file, "", "store.url", url).is_ok();
+            assert_eq!(is_set, url.parse::<PostgresAddress>().is_ok(), "{url}");
         }
     }
 }

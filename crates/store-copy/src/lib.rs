@@ -4,7 +4,7 @@
 //! after the last one that is in the target. At the end, all rows of both sides are read again and compared. Until then, no
 //! daemon can use the target.
 //!
-//! Reading order: `place`, `url`, `home`, `sides`, `copy`, `check`, `error`.
+//! Reading order: `place`, `home`, `sides`, `copy`, `check`, `error`.
 
 mod check;
 mod copy;
@@ -12,10 +12,8 @@ mod error;
 mod home;
 mod place;
 mod sides;
-mod url;
 
 pub use check::check;
 pub use copy::{CopyRequest, copy};
 pub use error::CopyError;
 pub use place::StorePlace;
-pub use url::without_password;
