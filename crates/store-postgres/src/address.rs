@@ -64,10 +64,7 @@ impl FromStr for PostgresAddress {
         let rest =
             ["postgres://", "postgresql://"].iter().find_map(|scheme| url.strip_prefix(scheme));
         let query = rest.ok_or(PostgresOpenError::Address)?.split_once('?').unwrap_or_default().1;
-        let mut names = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default());
-        if !names.all(|name| name.is_empty() || PARAMETERS.contains(&name)) {
-            return Err(PostgresOpenError::Parameter);
-        }
+        check_parameters(query)?;
         // The cause is dropped, because it may repeat a part of the URL, which may be the password.
         let options = url.parse::<PgConnectOptions>().map_err(|_| PostgresOpenError::Address)?;
         // A URL has brackets around an IPv6 address, which a connection must not have.
@@ -106,6 +103,21 @@ impl fmt::Debug for PostgresAddress {
     }
 }
 
+/// Checks the names of the parameters.
+fn check_parameters(query: &str) -> Result<(), PostgresOpenError> {
+    // A password may contain a question mark or an ampersand that is not encoded, and is then a part of a name.
+    let mut may_be_password = query.contains('@');
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if !PARAMETERS.contains(&name) {
+            let shown = (!may_be_password && !value.is_empty()).then(|| name.to_owned());
+            return Err(PostgresOpenError::Parameter(shown));
+        }
+        may_be_password |= name == "password";
+    }
+    Ok(())
+}
+
 fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
@@ -124,6 +136,9 @@ mod tests {
         for url in [
             "postgres://ann:hunter2@:x/",
             "postgres://ann@host/notes?pasword=hunter2",
+            "postgres://ann@host/notes?hunter2",
+            "postgres://ann@host/notes?password=a&hunter2=b",
+            "postgres://ann:12?hunter2=@host/notes",
             "postgres://ann@host/notes?sslmode=hunter2",
             "ann:hunter2@host",
             "mysql://ann:hunter2@host/notes",
@@ -132,6 +147,13 @@ mod tests {
             let error = url.parse::<PostgresAddress>().unwrap_err();
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_parameter_that_is_not_supported_is_named() {
+        let url = "postgres://ann@host/notes?sslmode=require&pasword=hunter2";
+        let error = url.parse::<PostgresAddress>().unwrap_err().to_string();
+        assert!(error.contains("not supported: `pasword`;"), "{error}");
     }
 
     #[test]

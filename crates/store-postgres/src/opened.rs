@@ -25,11 +25,13 @@ impl From<PostgresOpenReport> for OpenReport {
 pub enum PostgresOpenError {
     #[error("the URL is not valid; use the form postgres://USER@HOST:PORT/DATABASE")]
     Address,
+    /// The parameter's name, unless it may be a part of a password.
     #[error(
-        "the URL has a parameter that is not supported; supported are sslmode, sslrootcert, sslcert, sslkey, host, port, \
-         dbname, user, password and options[search_path]"
+        "the URL has a parameter that is not supported{}; supported are sslmode, sslrootcert, sslcert, sslkey, host, port, \
+         dbname, user, password and options[search_path]",
+        .0.as_ref().map(|name| format!(": `{name}`")).unwrap_or_default()
     )]
-    Parameter,
+    Parameter(Option<String>),
     #[error(
         "an unencrypted connection to another machine is not allowed; remove sslmode from the URL (and PGSSLMODE from the \
          environment), or set it to verify-full, verify-ca or require"
