@@ -77,8 +77,10 @@ impl Starter {
         if let Some(file) = serving(places).await {
             return Ok(Started { file, is_new: false });
         }
+        // What is already in the log is about earlier daemons.
+        let logged = std::fs::metadata(places.home.log_file()).map_or(0, |log| log.len());
         let launcher = self.spawn(places, Stdio::piped())?;
-        let started = wait(places, launcher, until).await;
+        let started = wait(places, launcher, logged, until).await;
         drop(lock);
         started
     }
@@ -137,10 +139,11 @@ fn daemon_command(
     command
 }
 
-/// Waits until the daemon serves. The launcher and the daemon share one stdout pipe, which is closed when both have ended.
+/// Waits until the daemon serves. `logged` is the length of the log before the start. The launcher and the daemon share one stdout pipe, which is closed when both have ended.
 async fn wait(
     places: &DaemonPlaces,
     mut launcher: Child,
+    logged: u64,
     until: Instant,
 ) -> Result<Started, StartError> {
     let log = places.home.log_file();
@@ -160,7 +163,7 @@ async fn wait(
             }
         }
         if has_ended && is_reaped {
-            let tail = tail(&log);
+            let tail = tail(&log, logged);
             return Err(StartError::Stopped { log, tail });
         }
         if Instant::now() > until {
@@ -219,15 +222,20 @@ fn open_log(places: &DaemonPlaces) -> Result<File, StartError> {
     opened.map_err(|source| StartError::Home { path, source })
 }
 
-fn tail(log: &Path) -> String {
+/// Returns the last lines of the log, from the position `start`.
+fn tail(log: &Path, start: u64) -> String {
     use std::io::{Read, Seek, SeekFrom};
     let read = || -> io::Result<String> {
         let mut file = File::open(log)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(LOG_GLIMPSE)))?;
+        let from = length.saturating_sub(LOG_GLIMPSE);
+        file.seek(SeekFrom::Start(from.max(start)))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+        let text = String::from_utf8_lossy(&bytes);
+        // The first of many lines may be incomplete. A single long one still says something.
+        let lines = text.split_once('\n').filter(|(_, lines)| from > start && !lines.is_empty());
+        Ok(lines.map_or(&*text, |(_, lines)| lines).trim().to_owned())
     };
     read().unwrap_or_default()
 }
@@ -275,10 +283,12 @@ mod tests {
     async fn a_daemon_that_dies_at_once_is_quoted() {
         let dir = tempfile::tempdir().unwrap();
         let places = DaemonPlaces::at(dir.path().join("home"));
-        let dies = script(dir.path(), "#!/bin/sh\necho the disk is on fire >&2\nexit 7\n");
-        let error = starter(dies).start(&places).await.unwrap_err();
-        let StartError::Stopped { tail, .. } = error else { panic!("{error}") };
-        assert_eq!(tail, "the disk is on fire");
+        for failure in ["the disk is on fire", "the disk is wet"] {
+            let dies = script(dir.path(), &format!("#!/bin/sh\necho {failure} >&2\nexit 7\n"));
+            let error = starter(dies).start(&places).await.unwrap_err();
+            let StartError::Stopped { tail, .. } = error else { panic!("{error}") };
+            assert_eq!(tail, failure, "without the failures of earlier starts");
+        }
     }
 
     #[tokio::test]

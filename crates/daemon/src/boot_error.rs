@@ -22,7 +22,7 @@ pub enum BootError {
     Store { home: PathBuf, source: OpenError },
     #[error("could not use the URL in [store]: {0}")]
     Url(PostgresOpenError),
-    #[error("could not read the password of the database: {0}")]
+    #[error("could not read the password of the database")]
     Password(#[from] PasswordError),
     #[error("could not open the {database}")]
     Database { database: String, source: PostgresOpenError },
@@ -39,9 +39,9 @@ pub enum BootError {
 /// Why the database's password could not be read. Contains no part of it.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
-    #[error("[store] password_command printed no password: {0}")]
+    #[error("[store] password_command printed no password")]
     Command(#[from] SecretCommandError),
-    #[error("could not read the file {path} of [store] password_file: {source}")]
+    #[error("could not read the file {path} of [store] password_file")]
     File { path: PathBuf, source: io::Error },
     #[error("{from} contains no password")]
     Empty { from: &'static str },
