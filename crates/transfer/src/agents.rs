@@ -146,7 +146,7 @@ impl TransferService {
         }
         let read = read?;
         let header = read.header_of(&source.path);
-        if read.messages == 0 && read.children.is_empty() {
+        if !read.has_messages() {
             self.remove_leftovers(session).await?;
             return Ok((header, None));
         }

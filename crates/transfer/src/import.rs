@@ -186,6 +186,9 @@ impl TransferService {
             Some(unread) if report.files.is_empty() => {
                 Err(ServiceError::invalid("path", unread.reason))
             }
+            None if report.files.is_empty() && report.messages == 0 => {
+                Err(without_messages(&ReadFile::default()))
+            }
             _ => serde_json::to_value(report.files).map_err(ServiceError::internal),
         }
     }
@@ -242,6 +245,9 @@ impl TransferService {
         let read = reading.await.map_err(ServiceError::internal)?;
         written?;
         let read = read?;
+        if !read.has_messages() {
+            return Err(without_messages(&read));
+        }
         self.settle(session, &read).await?;
         let settled = Progress {
             done: read.bytes,
@@ -315,12 +321,6 @@ impl TransferService {
             let last = new.pop().map(|last| store.create_session(last, None));
             try_join_all(new.into_iter().map(|new| store.create_session(new, None))).await?;
             try_join(OptionFuture::from(last).map(Option::transpose), store.import(batch)).await?;
-        }
-        if hash.is_some() {
-            let dir = project_dir.unwrap_or_else(|| "/".to_owned());
-            let new = self.sessions.new_session(session, dir)?;
-            let new = NewSession { content_hash: hash, parent, ..new };
-            self.cx.store().create_session(new, None).await?;
         }
         Ok(())
     }
@@ -421,6 +421,14 @@ pub(crate) async fn hash_of(path: PathBuf) -> Result<String> {
         Ok(hasher.finalize().to_hex().to_string())
     })
     .await
+}
+
+/// Returns the error for a file that makes no session. The first line that could not be read says what the file is instead.
+fn without_messages(read: &ReadFile) -> ServiceError {
+    let skipped = read.skipped.first();
+    let why = skipped.map(|skipped| format!("; line {}: {}", skipped.line, skipped.reason));
+    let detail = format!("the file contains no messages{}", why.unwrap_or_default());
+    ServiceError::invalid("path", detail)
 }
 
 fn agent_named(name: &str) -> Result<TranscriptAgent> {

@@ -138,6 +138,10 @@ pub(crate) fn read_bytes(
 }
 
 impl ReadFile {
+    pub(crate) fn has_messages(&self) -> bool {
+        self.messages > 0 || !self.children.is_empty()
+    }
+
     /// Returns what the transcript says about its session. Claude Code names a session file after its session.
     pub(crate) fn header_of(&self, path: &Path) -> TranscriptHeader {
         let of_file = || TranscriptHeader {

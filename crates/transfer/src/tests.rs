@@ -12,7 +12,7 @@ use bethink_search::SearchService;
 use bethink_service::{JobRunner, ServiceContext};
 use bethink_service_testing as testing;
 use bethink_sessions::SessionService;
-use bethink_store::{JobRecord, Progress};
+use bethink_store::{JobRecord, JobState, Progress};
 use bethink_transcript::{JobId, SessionId};
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ async fn ended(transfer: &TransferService, job: JobId) -> JobRecord {
     let ended = async {
         loop {
             let job = transfer.cx.store().job(job).await.unwrap();
-            if job.result.is_some() {
+            if job.result.is_some() || job.state == JobState::Failed {
                 return job;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -141,6 +141,30 @@ async fn a_failed_import_leaves_no_session() {
         transfer.run_import(&job, &runner).await.unwrap_err();
         transfer.sessions.session(half).await.unwrap_err();
     }
+    transfer.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_without_messages_makes_no_session() {
+    let home = tempfile::tempdir().unwrap();
+    let (transfer, _) = open(&home).await;
+    for (bytes, why) in [
+        (&b""[..], "the file contains no messages"),
+        (b"{\"type\":\"user\",\n", "the file contains no messages; line 1: not JSON"),
+        (b"\xff\x00\n\xfe", "the file contains no messages; line 1: invalid UTF-8"),
+        (b"{\"type\":\"file-history-snapshot\"}\n", "the file contains no messages"),
+    ] {
+        let path = home.path().join("file.jsonl");
+        std::fs::write(&path, bytes).unwrap();
+        let path = path.display().to_string();
+        let request = api::ImportRequest { path, ..Default::default() };
+        let job = transfer.import_path(request).await.unwrap();
+        let ended = ended(&transfer, JobId(job.id)).await;
+        assert!(ended.error.as_ref().is_some_and(|error| error.contains(why)), "{ended:?}");
+    }
+    let page = bethink_store::PageRequest { limit: 10, cursor: None };
+    let (sessions, _) = transfer.cx.store().sessions(Default::default(), page).await.unwrap();
+    assert!(sessions.is_empty(), "{sessions:?}");
     transfer.cx.stop().await;
 }
 
