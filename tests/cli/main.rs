@@ -87,11 +87,33 @@ fn sessions_of_agents_are_found_and_imported() {
 }
 
 #[test]
+fn files_without_messages_make_no_sessions() {
+    let terminal = Terminal::new();
+    let dir = terminal.path().join("files");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("empty.jsonl"), "").unwrap();
+    fs::write(dir.join("broken.jsonl"), "{\"type\":\"user\",\n").unwrap();
+    fs::write(dir.join("random.jsonl"), b"\xff\x00\xfe\n").unwrap();
+    fs::copy(fixture("plain.jsonl"), dir.join("plain.jsonl")).unwrap();
+    let ended = terminal.run(&["import", &dir.to_string_lossy()]);
+    assert!(ended.code == 1 && ended.out.contains("plain.jsonl"), "{ended:?}");
+    for told in
+        ["empty.jsonl: the file contains no messages", "broken.jsonl: ", "line 1: invalid UTF-8"]
+    {
+        assert!(ended.err.contains(told), "{told}: {ended:?}");
+    }
+    let listed = done(terminal.run(&["session", "ls", "--all", "--quiet"]));
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+}
+
+#[test]
 fn a_session_from_import_to_undo() {
     let terminal = Terminal::new();
     done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
     let listed = done(terminal.run(&["session", "ls", "--all"]));
     assert!(listed.lines().count() >= 1, "{listed}");
+    let none = terminal.run(&["session", "ls", "--all", "--search", "no-such-word"]);
+    assert!(none.err.contains("no sessions match"), "{none:?}");
     done(terminal.run(&["session", "rename", "last", "the tide job"]));
     assert!(done(terminal.run(&["session", "show", "last"])).contains("the tide job"));
     let bar = done(terminal.run(&["context"]));
@@ -117,6 +139,10 @@ fn notes_are_shown_edited_and_respected() {
     done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
     let bare = terminal.run(&["notes", "show"]);
     assert!(bare.err.contains("there are no notes yet"), "{bare:?}");
+    let first = [("EDITOR", "printf -- '- The boat is red.\\n' >>")];
+    done(terminal.run_with(&["notes", "edit", "--session", "last"], &first));
+    let own = terminal.run(&["notes", "show"]);
+    assert!(own.out.contains("The boat is red.") && !own.err.contains("no notes"), "{own:?}");
     done(terminal.run(&["notes", "update", "--session", "last"]));
     let shown = done(terminal.run(&["notes", "show"]));
     assert!(shown.contains("# Current State") && shown.contains("[1]"), "{shown}");
@@ -230,6 +256,9 @@ fn exit_codes_tell_what_went_wrong() {
         (&["session", "show", "no-such-session"][..], 2),
         (&["session", "show", "01a20000-0000-7000-8000-000000000000"][..], 1),
         (&["import", "/no/such/file.jsonl"][..], 1),
+        (&["search", ""][..], 2),
+        (&["remember", " "][..], 2),
+        (&["recall", ""][..], 2),
         (&["completions", "bash"][..], 0),
     ] {
         let ended = terminal.run(words);

@@ -155,6 +155,15 @@ impl CliFailure {
     }
 }
 
+/// Returns the words of an argument as one text. The daemon's error for an empty text would name a field of a request.
+pub(crate) fn text_of(words: &[String], name: &str) -> Result<String, CliFailure> {
+    let text = words.join(" ");
+    match text.trim().is_empty() {
+        true => Err(CliFailure::Use(format!("the {name} is empty"))),
+        false => Ok(text),
+    }
+}
+
 /// Returns the limit that the request did not keep to, and the daemon's hint. The name of the request's field is left out if the
 /// hint says enough, because a person at a terminal did not write the request.
 fn refusal_hint(problem: &Problem) -> Option<String> {
@@ -186,6 +195,15 @@ mod tests {
         assert_eq!(CliFailure::from(unreachable).exit_code(), 3);
         assert_eq!(CliFailure::from(not_found).exit_code(), 3);
         assert_eq!(CliFailure::from(pipe).exit_code(), 0);
+    }
+
+    #[test]
+    fn an_empty_text_is_a_usage_error() {
+        let text = |words: &[&str]| {
+            text_of(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), "query")
+        };
+        assert_eq!(text(&["a", "b"]).unwrap(), "a b");
+        assert_eq!(text(&["", " "]).unwrap_err().exit_code(), 2);
     }
 
     #[test]

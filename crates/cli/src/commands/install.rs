@@ -219,8 +219,12 @@ pub(super) fn next_step(app: &CliApp) -> String {
         return format!("start a new {} session; `bethink dashboard` shows it", agent.title());
     }
     let mut present = agents.iter().filter(|one| one.is_present).map(|one| one.agent);
-    let agent = present.next().unwrap_or(InstallAgent::ClaudeCode);
-    format!("`bethink install {}` adds bethink to {}", agent.as_str(), agent.title())
+    match present.next() {
+        Some(agent) => {
+            format!("`bethink install {}` adds bethink to {}", agent.as_str(), agent.title())
+        }
+        None => "no coding agent was found; install one, then run `bethink install`".to_owned(),
+    }
 }
 
 impl Planned {

@@ -42,7 +42,7 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
         let text = StyledText::new().put(Tone::Warn, fault.clone()).plain("; using the default");
         screen.note(text)?;
     }
-    if notes.through_seq == 0 {
+    if notes.through_seq == 0 && !has_statements(&notes.text) {
         screen.note("there are no notes yet; run `bethink notes update` to write them now")?;
     } else if notes.through_seq < session.last_seq {
         let behind = session.last_seq - notes.through_seq;
@@ -52,6 +52,11 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
         ))?;
     }
     Ok(())
+}
+
+/// Returns whether notes say something. Those that were never updated may still have a person's text.
+fn has_statements(notes: &str) -> bool {
+    without_descriptions(notes).lines().any(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// Returns the notes for a person: without the line in italics below each heading, which tells the writer what belongs
@@ -103,5 +108,12 @@ mod tests {
     fn descriptions_are_hidden_and_italics_elsewhere_stay() {
         let notes = "# State\n_What is open._\n- _urgent_\n_mine_\n\n# Next\n";
         assert_eq!(without_descriptions(notes), "# State\n- _urgent_\n_mine_\n\n# Next");
+    }
+
+    #[test]
+    fn a_template_says_nothing_until_a_person_adds_text() {
+        let template = "# State\n_What is open._\n\n# Next\n_What comes next._\n";
+        assert!(!has_statements(template));
+        assert!(has_statements(&format!("{template}- Mend the tide job.\n")));
     }
 }

@@ -9,7 +9,7 @@ use bethink_terminal::{StyledText, Tone, wrapped};
 
 use crate::app::CliApp;
 use crate::args::{Recall, RecallCommand};
-use crate::failure::Done;
+use crate::failure::{Done, text_of};
 
 const INDENT: &str = "    ";
 /// Maximum number of lines of a memory that are shown.
@@ -21,10 +21,11 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     if let Some(RecallCommand::Check) = how.command {
         return check(app).await;
     }
+    let query = text_of(&how.query, "query")?;
     let client = app.client().await?;
     let request = RecallRequest {
         project_dir: app.project_dir(),
-        query: how.query.join(" "),
+        query,
         queries: how.or.clone(),
         // Memories that are already in this session's prompt are left out.
         session_id: app.named_session(&client).await?,

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::import::finished;
 use crate::app::CliApp;
 use crate::args::Search;
-use crate::failure::{CliFailure, Done};
+use crate::failure::{CliFailure, Done, text_of};
 use bethink_render::hit;
 use bethink_render::short_id;
 
@@ -145,7 +145,7 @@ async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
 const MAX_QUERY_BYTES: usize = 10_000;
 
 fn query(how: &Search, limit: usize, now: Timestamp) -> Result<SearchQuery, CliFailure> {
-    let q = how.query.join(" ");
+    let q = text_of(&how.query, "query")?;
     if q.len() > MAX_QUERY_BYTES {
         let what = format!("the query is {} bytes long; the limit is {MAX_QUERY_BYTES}", q.len());
         return Err(CliFailure::hinted(what, "search for its rarest words"));

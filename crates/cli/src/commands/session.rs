@@ -118,6 +118,13 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
             let hint = "run `bethink session ls --all` to list the sessions of all projects";
             screen.note(format!("there are no sessions in {dir}; {hint}"))?;
         }
+        None if sessions.is_empty() && (query.q.is_some() || query.tag.is_some()) => {
+            screen.note("no sessions match")?;
+        }
+        None if sessions.is_empty() => {
+            screen
+                .note("there are no sessions yet; `bethink import` imports those of your agents")?;
+        }
         _ => screen.lines(table(&sessions, what.all, screen.look.width, app.now))?,
     }
     if more {
@@ -127,9 +134,6 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
 }
 
 fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<StyledText> {
-    if sessions.is_empty() {
-        return Vec::new();
-    }
     let ids: Vec<_> = sessions.iter().map(|one| one.id).collect();
     let mut table = match all {
         true => TextTable::new(&["session", ">messages", "changed", "project", "title"]),

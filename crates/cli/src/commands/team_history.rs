@@ -94,7 +94,7 @@ fn shared_directory(
     now: Timestamp,
 ) -> std::io::Result<()> {
     let which = match &directory.since {
-        Some(since) => format!("sessions that began since {}", ago(since, now)),
+        Some(since) => format!("sessions that began after you shared it ({})", ago(since, now)),
         None => "all sessions".to_owned(),
     };
     let head = StyledText::from("shared   ").strong(directory.project_dir.clone());
@@ -164,7 +164,7 @@ async fn off(app: &mut CliApp, client: &Client) -> Done {
     let told = client.unshare_history(&project_dir).await?;
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let removed = plural(told.removed, "copy was", "copies were");
-    Ok(screen.line(format!("{project_dir} is not shared any more; {removed} removed"))?)
+    Ok(screen.line(format!("{project_dir} is no longer shared; {removed} removed"))?)
 }
 
 async fn share_session(app: &mut CliApp, client: &Client, shared: bool) -> Done {
@@ -174,7 +174,7 @@ async fn share_session(app: &mut CliApp, client: &Client, shared: bool) -> Done 
     let id = short_id(session.id);
     let told = match &session.shared {
         Some(project) => format!("session {id} is shared with {project}"),
-        None => format!("session {id} is not shared"),
+        None => format!("session {id} is no longer shared"),
     };
     Ok(screen.line(told)?)
 }

@@ -13,7 +13,7 @@ use super::warn::warn;
 use crate::app::CliApp;
 use crate::args::{self, AddMemory, AllowSecret, OfTeam, OneMemory};
 use crate::commands::editor::{self, EditorFile};
-use crate::failure::{CliFailure, Done};
+use crate::failure::{CliFailure, Done, text_of};
 use bethink_render::memory as render;
 use bethink_terminal::StyledText;
 
@@ -22,10 +22,11 @@ const CONFLICT: &str = "conflict";
 
 /// Runs `bethink remember`.
 pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::RememberArgs) -> Done {
+    let text = text_of(&what.text, "text")?;
     let client = app.client().await?;
     let request = Remember {
         project_dir: app.project_dir(),
-        text: what.text.join(" "),
+        text,
         name: what.name,
         description: what.description,
         questions: what.questions.question,
