@@ -10,12 +10,12 @@ use bethink_store_format::{
     ColumnKind, ColumnValue, CopiedColumn, CopiedRow, CopiedTable, RowStatements, RowStore,
 };
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, PgConnection, Postgres};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use crate::address::PostgresAddress;
-use crate::connect::lasting;
+use crate::connect::{self, lasting};
 use crate::error::from_sqlx;
 use crate::locks::{self, Lock};
 use crate::open::prepare;
@@ -463,6 +463,8 @@ impl RowStore for PostgresRows {
 pub(crate) async fn connect(
     address: &PostgresAddress,
 ) -> Result<PoolConnection<Postgres>, PostgresOpenError> {
+    // A pool tries again as long as a server refuses connections, and then does not say why.
+    drop(connect::connect(address).await?.close().await);
     let mut db = lasting(address).acquire().await.map_err(from_sqlx)?;
     if sql(schema::NO_SCHEMA).value(&mut *db).await? {
         return Err(PostgresOpenError::NoSchema);

@@ -53,6 +53,22 @@ async fn invalid_arguments_are_refused() {
 }
 
 #[tokio::test]
+async fn a_server_that_cannot_be_reached_is_reported_with_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("home");
+    fill_home(&home, 1).await;
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://ann@{}/notes", free.local_addr().unwrap());
+    drop(free);
+    let nowhere: StorePlace = url.parse().unwrap();
+    let checked = told(&check(&nowhere).await.unwrap_err());
+    let copied = told(&copied(in_home(&home), nowhere).await.unwrap_err());
+    for refused in [checked, copied] {
+        assert!(refused.contains("Connection refused"), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn other_rows_are_never_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let (from, other) = (dir.path().join("from"), dir.path().join("other"));
