@@ -31,7 +31,7 @@ pub async fn copy(
 ) -> Result<CopyReport, CopyError> {
     let began = Instant::now();
     let CopyRequest { from, to, now, .. } = request;
-    check_places(from, to)?;
+    check_places(request)?;
     let mut source = CopySide::open_source(from, *now).await?;
     let (id, other_homes) = choose_home(request, &mut source).await?;
     let named = match id {
@@ -78,9 +78,12 @@ pub async fn copy(
     })
 }
 
-fn check_places(from: &StorePlace, to: &StorePlace) -> Result<(), CopyError> {
-    match (from, to) {
+fn check_places(request: &CopyRequest) -> Result<(), CopyError> {
+    match (&request.from, &request.to) {
         (StorePlace::Database(_), StorePlace::Database(_)) => Err(CopyError::TwoDatabases),
+        (StorePlace::Home(_), StorePlace::Home(_)) if request.home.is_some() => {
+            Err(CopyError::NoDatabase)
+        }
         (StorePlace::Home(from), StorePlace::Home(to)) if absolute(from) == absolute(to) => {
             Err(CopyError::SameHome)
         }

@@ -16,6 +16,10 @@ pub enum CopyError {
         "FROM and TO are both PostgreSQL databases; use `pg_dump` and `pg_restore`, which copy the rows of all homes"
     )]
     TwoDatabases,
+    #[error(
+        "--home names the home of rows in a database, but FROM and TO are both homes; leave it out"
+    )]
+    NoDatabase,
     #[error("FROM and TO are the same home")]
     SameHome,
     #[error("{0} contains no database of bethink (no file bethink.db)")]
@@ -60,6 +64,7 @@ impl CopyError {
             self,
             Self::Url(_)
                 | Self::TwoDatabases
+                | Self::NoDatabase
                 | Self::SameHome
                 | Self::NoHome(_)
                 | Self::NoId(_)

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bethink_store::Store;
-use bethink_store_copy::{CopyError, StorePlace, check};
+use bethink_store_copy::{CopyError, CopyRequest, StorePlace, check, copy};
 use bethink_store_postgres::{
     DaemonIdentity, PostgresAddress, PostgresOpenError, PostgresOptions, PostgresStore,
 };
@@ -14,7 +14,7 @@ use sqlx::{AssertSqlSafe, Executor};
 use uuid::Uuid;
 
 use crate::random::{fill_home, sums_of_home};
-use crate::{copied, in_database, in_home, open, server};
+use crate::{copied, in_database, in_home, open, request, server};
 
 /// Returns the whole message of an error, with its causes.
 fn told(error: &dyn std::error::Error) -> String {
@@ -43,6 +43,9 @@ async fn invalid_arguments_are_refused() {
     let same = in_home(&dir.path().join("home/../home"));
     let refused = copied(in_home(&home), same).await;
     assert!(matches!(refused, Err(CopyError::SameHome)), "{refused:?}");
+    let with_home = CopyRequest { home: Some(home.clone()), ..request(in_home(&home), missing) };
+    let refused = copy(&with_home, &mut |_| {}).await;
+    assert!(matches!(refused, Err(CopyError::NoDatabase)), "{refused:?}");
     let unknown = in_database("missing").await;
     let refused = copied(in_home(&home), unknown).await.unwrap_err();
     assert!(told(&refused).contains("does not exist"), "{refused:?}");
