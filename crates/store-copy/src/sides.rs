@@ -139,14 +139,11 @@ async fn open_database(
     home: Uuid,
 ) -> Result<CopyTarget, CopyError> {
     let failed = |error: StoreError| in_database(address, error.into());
-    let opened = PostgresRows::open_target(address).await;
-    let mut rows = opened.map_err(|error| in_database(address, error))?;
+    let opened = PostgresRows::open_target(address, source).await;
+    let (mut rows, state) = opened.map_err(|error| in_database(address, error))?;
     rows.choose_home(home).await.map_err(failed)?;
-    let state = match rows.state().await.map_err(failed)? {
-        PostgresTarget::Empty => {
-            rows.begin(source).await.map_err(failed)?;
-            TargetState::Empty
-        }
+    let state = match state {
+        PostgresTarget::Empty => TargetState::Empty,
         PostgresTarget::Unfinished(found) if found == source => TargetState::Resumed,
         PostgresTarget::Unfinished(found) => {
             return Err(CopyError::OtherCopy { place: address.to_string(), found });

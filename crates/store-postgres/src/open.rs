@@ -81,11 +81,16 @@ pub(crate) async fn prepare(
     db: &mut PgConnection,
     claim: Option<&mut DaemonClaim>,
 ) -> Result<PostgresOpenReport, PostgresOpenError> {
-    let encoding: String = sql(ENCODING).value(&mut *db).await?;
-    if encoding != "UTF8" {
-        return Err(PostgresOpenError::Encoding(encoding));
-    }
+    check_encoding(db).await?;
     let unsafe_settings = sql(UNSAFE).value(&mut *db).await?;
     let new = schema::prepare(db, claim).await?;
     Ok(PostgresOpenReport { new, unsafe_settings })
+}
+
+pub(crate) async fn check_encoding(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
+    let encoding: String = sql(ENCODING).value(db).await?;
+    match encoding.as_str() {
+        "UTF8" => Ok(()),
+        _ => Err(PostgresOpenError::Encoding(encoding)),
+    }
 }

@@ -18,7 +18,7 @@ use crate::address::PostgresAddress;
 use crate::connect::{self, lasting};
 use crate::error::from_sqlx;
 use crate::locks::{self, Lock};
-use crate::open::prepare;
+use crate::open::{check_encoding, prepare};
 use crate::opened::PostgresOpenError;
 use crate::options::{PREPARE, TAKE_PAUSE, TAKE_TRIES};
 use crate::row_values::{bind, copied, notes_files, tags, words_hashes};
@@ -161,30 +161,37 @@ impl PostgresRows {
             return Err(PostgresOpenError::Standby);
         }
         sql(READ_ONLY).run(&mut *db).await?;
-        schema::must_be_usable(&mut db).await?;
+        schema::must_be_complete(&mut db).await?;
         lock_out_daemons(&mut db).await?;
         Ok(Self::of(db).await?)
     }
 
-    /// Opens a database to write to it, and creates its tables if it is empty. No daemon may use it.
-    pub async fn open_target(address: &PostgresAddress) -> Result<Self, PostgresOpenError> {
+    /// Opens a database to write a copy of `source` to it. If it has no rows, marks it as an unfinished copy, and creates its
+    /// tables. No daemon may use it.
+    pub async fn open_target(
+        address: &PostgresAddress,
+        source: &str,
+    ) -> Result<(Self, PostgresTarget), PostgresOpenError> {
         let mut db = connect(address).await?;
         let found = schema::look(&mut db).await?;
+        check_encoding(&mut db).await?;
         lock_out_daemons(&mut db).await?;
-        // A copy that was interrupted while it created the tables leaves older ones, without rows.
-        if found.is_some_and(|found| found != schema::known()) {
-            let mut older = Self::of(db).await?;
-            // A newer version of bethink continues a copy: rows that differ are copied again.
-            if let PostgresTarget::Filled(_) = older.state().await? {
+        let mut rows = Self::of(db).await?;
+        let state = rows.state().await?;
+        match &state {
+            // Before the tables are created: without the mark, a daemon could use them after an interruption.
+            PostgresTarget::Empty => rows.begin(source).await?,
+            PostgresTarget::Filled(_) if found != Some(schema::known()) => {
                 return Err(PostgresOpenError::Older);
             }
-            db = older.db;
+            // A newer version of bethink continues a copy: rows that differ are copied again.
+            PostgresTarget::Unfinished(_) | PostgresTarget::Filled(_) => {}
         }
-        let prepared = timeout(PREPARE, prepare(&mut db, None)).await;
+        let prepared = timeout(PREPARE, prepare(&mut rows.db, None)).await;
         prepared.map_err(|_| {
             PostgresOpenError::Migrate("the server did not answer in time".to_owned())
         })??;
-        Ok(Self::of(db).await?)
+        Ok((Self::of(rows.db).await?, state))
     }
 
     async fn of(mut db: PoolConnection<Postgres>) -> StoreResult<Self> {
@@ -257,7 +264,7 @@ impl PostgresRows {
     }
 
     /// Returns whether there are rows, of any home, or those of an unfinished copy.
-    pub async fn state(&mut self) -> StoreResult<PostgresTarget> {
+    async fn state(&mut self) -> StoreResult<PostgresTarget> {
         if schema::has_unfinished_copy(&mut self.db).await? {
             let source = sql(COPIED_FROM).value(&mut *self.db).await?;
             return Ok(PostgresTarget::Unfinished(source));
@@ -273,7 +280,7 @@ impl PostgresRows {
     }
 
     /// Marks the database as one with a part of the rows of this source, so that no daemon starts on it.
-    pub async fn begin(&mut self, source: &str) -> StoreResult<()> {
+    async fn begin(&mut self, source: &str) -> StoreResult<()> {
         let begin = format!("CREATE TABLE {UNFINISHED_COPY} AS SELECT $1::TEXT AS source");
         // A utility statement takes no parameters, so the value is a part of the text.
         let quoted = format!("'{}'", source.replace('\'', "''"));

@@ -16,10 +16,11 @@ const LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, FALSE)";
 
 pub(crate) const NO_SCHEMA: &str = "SELECT current_schema() IS NULL";
 
-/// Returns whether the schema has the migrations table, and whether it has any other tables, except those of extensions.
+/// Returns whether the schema has the migrations table, and whether it has any tables of another program. Tables of extensions do
+/// not count.
 const TABLES: &str = "
     SELECT coalesce(bool_or(relname = '_sqlx_migrations'), FALSE),
-           coalesce(bool_or(relname <> '_sqlx_migrations'), FALSE)
+           coalesce(bool_or(relname NOT IN ('_sqlx_migrations', 'unfinished_copy')), FALSE)
     FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace
       AND relkind IN ('r', 'p', 'v', 'm', 'f')
@@ -50,6 +51,20 @@ const HAS_UNFINISHED_COPY: &str = "
 /// Returns whether the database has only a part of the rows of another one.
 pub(crate) async fn has_unfinished_copy(db: &mut PgConnection) -> StoreResult<bool> {
     sql(HAS_UNFINISHED_COPY).bind(UNFINISHED_COPY.to_owned()).value(db).await
+}
+
+/// Checks that the database is of this version, and not only a part of another one.
+pub(crate) async fn must_be_complete(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
+    let found = look(db).await?;
+    // First, because a copy that was interrupted while it created the tables has none or older ones.
+    if has_unfinished_copy(db).await? {
+        return Err(PostgresOpenError::Unfinished);
+    }
+    match found {
+        None => Err(PostgresOpenError::Empty),
+        Some(found) if found != known() => Err(PostgresOpenError::Older),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Brings the schema up to date, while no other daemon uses it. Returns whether the database was empty.
@@ -101,16 +116,6 @@ pub(crate) async fn look(db: &mut PgConnection) -> Result<Option<i64>, PostgresO
         return Err(PostgresOpenError::Newer { found, known });
     }
     Ok(Some(found))
-}
-
-/// Returns an error if a program that does not change the schema cannot use the database.
-pub(crate) async fn must_be_usable(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
-    match look(db).await? {
-        None => Err(PostgresOpenError::Empty),
-        Some(found) if found != known() => Err(PostgresOpenError::Older),
-        Some(_) if has_unfinished_copy(db).await? => Err(PostgresOpenError::Unfinished),
-        Some(_) => Ok(()),
-    }
 }
 
 /// Returns the schema of a database that was opened before.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bethink_api::{CopyProgress, CopyReport};
-use bethink_store_copy::{CopyError, CopyRequest, StorePlace, copy};
+use bethink_store_copy::{CopyError, CopyRequest, StorePlace, check, copy};
 use bethink_store_postgres::{PostgresAddress, PostgresOpenError, PostgresOptions, PostgresStore};
 use tokio::sync::Notify;
 
@@ -89,6 +89,50 @@ async fn an_incomplete_copy_cannot_be_used() {
     assert!(matches!(&refused, CopyError::File { .. }), "{refused:?}");
     copied(in_home(&from), in_home(&to)).await.unwrap();
     assert_eq!(sums_of_home(&from).await, sums_of_home(&to).await);
+}
+
+#[tokio::test]
+async fn a_copy_that_stops_before_all_tables_exist_cannot_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = dir.path().join("from");
+    fill_home(&from, 1).await;
+    let database = server().await.bare_database().await;
+    let mut db = server().await.connect(&database).await;
+    let mut ignored = |_: CopyProgress| {};
+    let to_database = request(in_home(&from), in_database(&database).await);
+    let begun = async {
+        let exists = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
+        while !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut db).await.unwrap() {}
+    };
+    tokio::select! {
+        biased;
+        () = begun => {}
+        done = copy(&to_database, &mut ignored) => panic!("it was not stopped: {done:?}"),
+    }
+    is_unusable(&database).await;
+
+    copied(in_home(&from), in_database(&database).await).await.unwrap();
+
+    // Stopped before the first table.
+    let empty = server().await.bare_database().await;
+    let mut db = server().await.connect(&empty).await;
+    let mark = "CREATE TABLE unfinished_copy AS SELECT 'another home'::TEXT AS source";
+    sqlx::raw_sql(mark).execute(&mut db).await.unwrap();
+    is_unusable(&empty).await;
+}
+
+/// Checks that the database is reported as an unfinished copy.
+async fn is_unusable(database: &str) {
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let refused = check(&in_database(database).await).await.unwrap_err();
+    let unfinished = |source: &PostgresOpenError| matches!(source, PostgresOpenError::Unfinished);
+    assert!(
+        matches!(&refused, CopyError::Database { source, .. } if unfinished(source)),
+        "{refused:?}"
+    );
+    let address = PostgresAddress::from(server().await.address(database));
+    let opened = PostgresStore::open(&PostgresOptions::new(address)).await;
+    assert!(matches!(opened, Err(PostgresOpenError::Unfinished)), "{opened:?}");
 }
 
 /// The daemon of the source ran between two attempts.

@@ -64,7 +64,7 @@ async fn both_stores_have_the_same_tables_and_columns() {
     let of_file = rows.tables().await.unwrap();
     let database = server().await.bare_database().await;
     let address = PostgresAddress::from(server().await.address(&database));
-    let mut rows = PostgresRows::open_target(&address).await.unwrap();
+    let (mut rows, _) = PostgresRows::open_target(&address, "x").await.unwrap();
     let of_database = rows.tables().await.unwrap();
     assert!(of_file.len() > 30);
     assert_eq!(of_file, of_database);
