@@ -189,6 +189,16 @@ impl Client {
         Err(ClientError::Refused(Box::new(problem(status, &body))))
     }
 
+    /// Returns the error for a body that ended early. Only a running daemon can say why.
+    pub(crate) async fn broken_off(&self, error: &reqwest::Error) -> ClientError {
+        match self.health().await {
+            Ok(Health { detail: found, .. }) => {
+                ClientError::BrokenOff { url: self.target.clone(), found }
+            }
+            Err(_) => self.broken(error),
+        }
+    }
+
     pub(crate) fn broken(&self, error: &reqwest::Error) -> ClientError {
         if let Some(refused) = proof_error(error) {
             return refused.clone().into();
@@ -279,6 +289,36 @@ mod tests {
         drop(free);
         let error = client(&url).health().await.unwrap_err();
         assert!(error.is_unreachable(), "{error}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_broken_off_is_reported_with_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = tokio::net::UnixListener::bind(dir.path().join("socket")).unwrap();
+        let client = Client::through_socket(&dir.path().join("socket"), "here".into()).unwrap();
+        let health = r#"{"status":"degraded","version":"0","detail":"message 4 is corrupted"}"#;
+        let length = health.len();
+        let answers = [
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n".to_owned(),
+            format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{health}"
+            ),
+        ];
+        let daemon = async {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let _read = stream.read(&mut [0; 4096]).await.unwrap();
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        };
+        let asked = async {
+            let mut bytes = client.export(uuid::Uuid::nil()).await.unwrap();
+            assert_eq!(bytes.next().await.unwrap().unwrap(), b"{}");
+            bytes.next().await.unwrap_err()
+        };
+        let ((), error) = tokio::join!(daemon, asked);
+        assert!(!error.is_unreachable(), "{error:?}");
+        assert!(error.to_string().ends_with("it reports: message 4 is corrupted"), "{error}");
     }
 
     #[tokio::test]

@@ -312,7 +312,9 @@ impl Bytes {
     /// Returns the next part; `None` at the end. A broken connection is an error, so that a partial export is never
     /// taken for a complete one.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let chunk = self.response.chunk().await.map_err(|error| self.client.broken(&error))?;
-        Ok(chunk.map(Into::into))
+        match self.response.chunk().await {
+            Ok(chunk) => Ok(chunk.map(Into::into)),
+            Err(error) => Err(self.client.broken_off(&error).await),
+        }
     }
 }

@@ -8,7 +8,7 @@ use bethink_intake::ReceivedBody;
 use bethink_service::ServiceError;
 use bethink_transfer::Export;
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 
@@ -74,7 +74,10 @@ pub(crate) async fn export(
     State(app): State<ServerState>,
     Id(id): SessionPath,
 ) -> Result<Response, HttpFailure> {
-    let lines = lines(app.daemon.transfer.export(id).await?);
+    let mut export = app.daemon.transfer.export(id).await?;
+    // An error in the first lines can still be answered with a problem.
+    let first = export.next().await.transpose()?;
+    let lines = stream::iter(first.map(Ok)).chain(lines(export));
     Ok(([(CONTENT_TYPE, JSONL)], Body::from_stream(lines)).into_response())
 }
 
