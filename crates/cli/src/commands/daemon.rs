@@ -84,26 +84,36 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
         Err(error) if error.is_unreachable() => return not_running(app, error),
         Err(error) => return Err(error.into()),
     };
+    let (project, all_usage) = (app.project_dir(), UsageQuery::default());
+    // Together, because each of them waits for a database that does not answer.
+    let (projects, usage, model, candidates) = tokio::join!(
+        client.projects(),
+        client.usage(&all_usage),
+        client.model(),
+        client.candidates(&project, false),
+    );
+    // Only now, because the daemon notices a database that does not answer when it has to use it.
     let health = client.health().await?;
-    let file = own_file(app, &client);
-    // They cannot be counted while the database cannot be read, and then the detail says so.
-    let projects = match (client.projects().await, &health.detail) {
-        (Err(_), Some(_)) => None,
-        (projects, _) => Some(projects?.projects),
+    let (sessions, fault) = match projects {
+        Ok(found) => {
+            (Some(found.projects.iter().map(|project| project.sessions).sum::<u64>()), None)
+        }
+        // The rest is known without the database.
+        Err(ClientError::Refused(problem)) if problem.status >= 500 => (None, Some(problem.detail)),
+        Err(error) => return Err(error.into()),
     };
-    let sessions: Option<u64> = projects.map(|all| all.iter().map(|p| p.sessions).sum());
+    let detail = health.detail.or(fault);
+    let file = own_file(app, &client);
     // An older daemon has no ledger.
-    let usage = client.usage(&UsageQuery::default()).await.ok();
-    let usage = usage.filter(|usage| usage.totals.calls > 0);
-    let model = client.model().await.ok();
+    let usage = usage.ok().filter(|usage| usage.totals.calls > 0);
+    let model = model.ok();
     // A directory outside any project has no candidates.
-    let candidates = client.candidates(&app.project_dir(), false).await;
     let candidates = candidates.map_or(0, |found| found.candidates.len() as u64);
     let uptime = file.as_ref().and_then(|_| age(&app.places.home.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
     let database = file.and_then(|file| file.database);
     let told = json!({
-        "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
+        "running": true, "status": health.status, "detail": detail, "url": client.url(),
         "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
         "home": app.places.home.path(), "database": database, "pause": health.pause, "candidates": candidates, "model": model, "usage": usage,
     });
@@ -115,7 +125,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let line =
         StyledText::new().put(tone, format!("● {word}")).plain(format!("  {}", client.url()));
     screen.line(line.dim(format!("  version {}", health.version)))?;
-    if let Some(detail) = health.detail {
+    if let Some(detail) = detail {
         screen.line(StyledText::from("  ").put(Tone::Warn, detail))?;
     }
     if let Some(pause) = &health.pause {
