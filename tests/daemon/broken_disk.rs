@@ -167,8 +167,11 @@ fn a_message_that_nobody_reads_is_checked_in_the_background() {
         .env("BETHINK_HOME", daemon.home.path())
         .output()
         .unwrap();
+    assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(doctor.contains("of messages is corrupted"), "{doctor}");
+    let problem = daemon.client().get(&format!("/v1/sessions/{session}/export")).problem();
+    assert_eq!(problem["type"], "storage_damaged", "{problem}");
     daemon.terminate();
     daemon.start();
     assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), 49, "the rest is whole");

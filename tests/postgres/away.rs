@@ -1,5 +1,8 @@
 //! A daemon without its database: it starts, serves what it can, says so, and what waited is delivered once.
 
+use std::process::Command;
+
+use bethink_harness::daemon::binary;
 use bethink_harness::wait::PATIENCE;
 use bethink_harness::{Daemon, Request, kill_loop, say, until};
 use bethink_model_server::{Script, Server};
@@ -80,6 +83,60 @@ fn a_daemon_starts_without_the_database_and_loses_nothing() {
     ask(&daemon, &next);
     until(PATIENCE, || histories(&daemon).contains(&4).then_some(())).expect("it is recorded");
     daemon.is_well();
+}
+
+#[test]
+fn status_and_doctor_report_a_database_that_does_not_answer() {
+    let world = World::new();
+    let database = world.database();
+    let daemon = world.home(&database).start();
+    daemon.session(200_000);
+    let agent = Agent::new(&daemon.home, "away");
+    world.server.pause();
+    let status = agent.bethink(&["status", "--json"]);
+    let doctor = agent.bethink(&["doctor"]);
+    world.server.unpause();
+    assert_eq!(status.code, Some(0), "{status:?}");
+    let told: Value = serde_json::from_str(&status.out).unwrap();
+    assert!(told["running"] == true && told["sessions"].is_null(), "{told}");
+    assert!(told["database"].as_str().unwrap().contains(&database), "{told}");
+    assert!(told["detail"].as_str().unwrap().contains("did not answer"), "{told}");
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    let found = doctor.out.lines().find(|line| line.contains("  database ")).unwrap();
+    assert!(found.contains("fail") && found.contains("did not answer"), "{doctor:?}");
+    until(PATIENCE, || (health(&daemon)["status"] == "ok").then_some(()))
+        .expect("it heals by itself");
+}
+
+#[test]
+fn doctor_says_why_the_daemon_did_not_start() {
+    let world = World::shared();
+    let dir = tempfile::tempdir().unwrap();
+    let bethink = |words: &[&str]| {
+        Command::new(binary("bethink"))
+            .args(words)
+            .env_clear()
+            .env("HOME", dir.path())
+            .env("BETHINK_HOME", dir.path().join("home"))
+            .env("BETHINK_DAEMON__LISTEN", "127.0.0.1:0")
+            .env("BETHINK_STORE__URL", world.server.url("bethink", "missing"))
+            .output()
+            .unwrap()
+    };
+    let doctor = || {
+        let ran = bethink(&["doctor"]);
+        (ran.status.code(), String::from_utf8(ran.stdout).unwrap())
+    };
+    let (code, before) = doctor();
+    assert_eq!(code, Some(0), "{before}");
+    let found = before.lines().find(|line| line.contains("  database ")).unwrap();
+    assert!(found.contains("warn") && found.contains("not checked"), "{before}");
+    assert_eq!(bethink(&["up"]).status.code(), Some(3));
+    let (code, after) = doctor();
+    assert_eq!(code, Some(1), "{after}");
+    let found = after.lines().find(|line| line.contains("  daemon ")).unwrap();
+    let why = "database \"missing\" does not exist";
+    assert!(found.contains("fail") && found.contains(why), "{after}");
 }
 
 #[test]

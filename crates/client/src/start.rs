@@ -222,8 +222,8 @@ fn open_log(places: &DaemonPlaces) -> Result<File, StartError> {
     opened.map_err(|source| StartError::Home { path, source })
 }
 
-/// Returns the last lines of the log, from the position `start`.
-fn tail(log: &Path, start: u64) -> String {
+/// Returns the last lines of the log, from the position `start`; nothing if it cannot be read.
+pub fn tail(log: &Path, start: u64) -> String {
     use std::io::{Read, Seek, SeekFrom};
     let read = || -> io::Result<String> {
         let mut file = File::open(log)?;

@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 
 use bethink_api::{HealthStatus, ModelReadiness, ModelState};
 use bethink_client::proof::ProofError;
+use bethink_client::start::tail;
 use bethink_client::{Client, ClientError};
-use bethink_config::{Overrides, Settings};
+use bethink_config::{Home, Overrides, Settings};
 use bethink_terminal::words::bytes;
 use bethink_terminal::{Screen, StyledText, Tone, hanging};
 
+use super::daemon::age;
 use super::finding::{DoctorFinding, Verdict, fail, ok, tip, warn};
 use crate::app::{CliApp, starter};
 use crate::failure::{ANOTHER_PROGRAM, CliFailure, Done};
@@ -32,24 +34,35 @@ pub(crate) async fn doctor(app: &mut CliApp) -> Done {
         findings.extend(agents::gateway(app, client).await);
     }
     findings.push(program(app));
+    let (project_memory, project_team, project_instructions, projects) = match &daemon {
+        // Together, because each of them waits for a database that does not answer.
+        Ok(client) => {
+            let (memory, team, instructions, projects) = tokio::join!(
+                memory::memory(app, client),
+                team::team(app, client),
+                super::instructions::findings(app, client),
+                client.projects(),
+            );
+            (memory, team, instructions, projects.map(drop))
+        }
+        Err(_) => (Vec::new(), Vec::new(), Vec::new(), Ok(())),
+    };
+    let (fault, refused) = match projects {
+        Err(ClientError::Refused(problem)) if problem.status >= 500 => (Some(problem.detail), None),
+        projects => (None, projects.err()),
+    };
     findings.extend(self::daemon(app, &daemon).await);
+    findings.extend(refused.as_ref().map(access));
     findings.push(home(app.places.home.path()));
     findings.push(token(&app.places.home.token()));
     findings.push(listens(app));
     findings.extend(moved(app));
-    findings.push(match database_of(app, &daemon) {
-        Some(database) => ok("database", database),
-        None => database(app.places.home.path()),
-    });
+    findings.push(database(app, daemon.as_ref().ok(), fault));
     findings.push(disk(app.places.home.path()));
-    if let Ok(client) = &daemon {
-        findings.extend(memory::memory(app, client).await);
-        findings.extend(team::team(app, client).await);
-    }
+    findings.extend(project_memory);
+    findings.extend(project_team);
     findings.extend(unclean(app, daemon.is_ok()));
-    if let Ok(client) = &daemon {
-        findings.extend(super::instructions::findings(app, client).await);
-    }
+    findings.extend(project_instructions);
     let is_ok = findings.iter().all(|finding| finding.verdict != Verdict::Fail);
     let told = serde_json::json!({ "ok": is_ok, "checks": findings });
     if let Some(screen) = app.screen.unless_json(&told)? {
@@ -94,6 +107,10 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
     let client = match found {
         Ok(client) => client,
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
+            if let Some(reason) = last_error(&app.places.home) {
+                let found = format!("not running; it ended with this error: {reason}");
+                return vec![fail("daemon", found, "fix the cause, then run `bethink up`")];
+            }
             let todo = "run `bethink up`; any command that needs the daemon starts it, too";
             let is_fresh = !app.places.home.token().exists();
             return vec![match is_fresh {
@@ -124,7 +141,7 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
                 (HealthStatus::Ok, _) => ok("daemon", format!("listening at {}", client.url())),
                 (HealthStatus::Degraded, detail) => {
                     let found = detail.unwrap_or_else(|| health.status.to_string());
-                    warn("daemon", found, "run `bethink logs` for details")
+                    fail("daemon", found, "run `bethink logs` for details")
                 }
             });
             findings.push(version(&health.version));
@@ -141,16 +158,27 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
         }
     }
     findings.extend(asked.into_iter().flat_map(model));
-    if let Err(error) = client.projects().await {
-        let todo = match error.problem().map(|problem| problem.status) {
-            Some(401) => {
-                "check that BETHINK_TOKEN, or the `token` file in bethink's home, belongs to this daemon"
-            }
-            _ => "run `bethink logs` for details",
-        };
-        findings.push(fail("access", error.to_string(), todo));
-    }
     findings
+}
+
+/// Returns the error with which the daemon ended, if that was the last thing it did.
+fn last_error(home: &Home) -> Option<String> {
+    let (log, announced) = (home.log_file(), home.daemon_file_draft());
+    // A daemon that logs elsewhere may have run since.
+    let is_old = age(&announced).zip(age(&log)).is_some_and(|(announced, log)| announced < log);
+    let tail = tail(&log, 0);
+    let last = tail.lines().next_back()?.strip_prefix("bethinkd: ")?;
+    (!is_old).then(|| last.to_owned())
+}
+
+fn access(error: &ClientError) -> DoctorFinding {
+    let todo = match error.problem().map(|problem| problem.status) {
+        Some(401) => {
+            "check that BETHINK_TOKEN, or the `token` file in bethink's home, belongs to this daemon"
+        }
+        _ => "run `bethink logs` for details",
+    };
+    fail("access", error.to_string(), todo)
 }
 
 fn version(daemon: &str) -> DoctorFinding {
@@ -288,19 +316,34 @@ fn files(home: &Path) -> Vec<(String, PathBuf, u64)> {
     files
 }
 
-/// Returns the database in which history is stored; `None` if it is a file in the home.
-fn database_of(app: &CliApp, daemon: &Result<Client, ClientError>) -> Option<String> {
-    if let Ok(client) = daemon {
-        return super::daemon::database(app, client);
+/// Reports where history is. `fault` is why the daemon could not read it.
+fn database(app: &CliApp, daemon: Option<&Client>, fault: Option<String>) -> DoctorFinding {
+    let server = daemon.and_then(|client| super::daemon::database(app, client));
+    let home = app.places.home.path();
+    match (server, fault) {
+        (Some(server), Some(fault)) => fail(
+            "database",
+            format!("{server}: {fault}"),
+            "check the database server and the connection to it; `bethink logs` shows details",
+        ),
+        (None, Some(fault)) => fail("database", fault, "run `bethink logs` for details"),
+        (Some(server), None) => ok("database", server),
+        (None, None) if daemon.is_none() && is_on_server() => warn(
+            "database",
+            "PostgreSQL, set in [store] url; not checked, because no daemon answers",
+            "run `bethink up`, which connects to it",
+        ),
+        (None, None) => database_file(home),
     }
-    let settings = Settings::load(&|name| std::env::var(name).ok(), &Overrides::default()).ok()?;
-    let has_url = !settings.settings.store.url.is_empty();
-    has_url.then(|| {
-        "PostgreSQL, set in [store] url (not checked: the daemon is not running)".to_owned()
-    })
 }
 
-fn database(home: &Path) -> DoctorFinding {
+/// Returns whether the settings name a database server.
+fn is_on_server() -> bool {
+    let settings = Settings::load(&|name| std::env::var(name).ok(), &Overrides::default());
+    settings.is_ok_and(|loaded| !loaded.settings.store.url.is_empty())
+}
+
+fn database_file(home: &Path) -> DoctorFinding {
     let is_part =
         |name: &str| [".db", ".sqlite", "-wal", "-shm"].iter().any(|end| name.ends_with(end));
     let parts: Vec<_> = files(home).into_iter().filter(|(name, _, _)| is_part(name)).collect();
@@ -393,6 +436,25 @@ mod tests {
         );
         let off = ModelState { problems: vec![], ..state(ModelReadiness::Off, None) };
         assert_eq!(judged(off), [("model", Verdict::Ok)]);
+    }
+
+    #[test]
+    fn the_error_of_the_last_start_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path());
+        let logged = |text: &str| {
+            std::fs::write(home.log_file(), text).unwrap();
+            last_error(&home)
+        };
+        assert_eq!(last_error(&home), None);
+        assert_eq!(logged("INFO stopped\n"), None);
+        assert_eq!(logged("bethinkd: no disk\nINFO stopped\n"), None);
+        assert_eq!(logged("INFO x\nbethinkd: no disk: why\n").as_deref(), Some("no disk: why"));
+        // A daemon has started since.
+        std::fs::write(home.daemon_file_draft(), "").unwrap();
+        let log = std::fs::File::options().write(true).open(home.log_file()).unwrap();
+        log.set_modified(std::time::SystemTime::now() - std::time::Duration::from_mins(1)).unwrap();
+        assert_eq!(last_error(&home), None);
     }
 
     #[test]
