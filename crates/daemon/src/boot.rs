@@ -1,5 +1,6 @@
 //! Starts the daemon.
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 
 use bethink_config::Settings;
@@ -22,7 +23,7 @@ use tokio::sync::OnceCell;
 use crate::check::DailyCheck;
 use crate::home::lock_home;
 use crate::open::{OpenStore, open_store};
-use crate::{Daemon, Inner, Services, connect};
+use crate::{Daemon, Inner, NEVER, Services, connect};
 
 impl Daemon {
     /// Locks the home, opens the store and starts the services.
@@ -67,6 +68,7 @@ impl Daemon {
             database,
             loaded,
             check: check.clone(),
+            faulty_since: AtomicI64::new(NEVER),
             _lock: lock,
         };
         let runner =

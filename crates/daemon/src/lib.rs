@@ -16,6 +16,7 @@ mod storage;
 
 use std::fs::File;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bethink_api as api;
@@ -24,11 +25,12 @@ use bethink_memories::MemoryService;
 use bethink_models::ModelService;
 use bethink_notes::NotesService;
 use bethink_search::SearchService;
-use bethink_service::{JobRunner, ServiceContext};
+use bethink_service::{JobRunner, ServiceContext, rfc3339};
 use bethink_sessions::SessionService;
 use bethink_store::StoreError;
 use bethink_team::TeamService;
 use bethink_team_history::TeamHistoryService;
+use bethink_transcript::UnixMicros;
 use bethink_transfer::TransferService;
 use tokio::sync::OnceCell;
 
@@ -36,6 +38,9 @@ pub use boot_error::{BootError, PasswordError};
 pub use open::with_password;
 
 use crate::check::DailyCheck;
+
+/// A time that has not been.
+const NEVER: i64 = 0;
 
 /// The running daemon; clones share it.
 #[derive(Clone, Debug)]
@@ -75,6 +80,8 @@ struct Inner {
     /// Set when the pauses and the ledger have been read.
     loaded: OnceCell<()>,
     check: DailyCheck,
+    /// Since when the store has had a fault, in microseconds since 1970, or [`NEVER`].
+    faulty_since: AtomicI64,
     _lock: File,
 }
 
@@ -89,14 +96,14 @@ impl Daemon {
         let recovered = self.inner.recovered.get().map(String::as_str);
         let damage = self.cx.store().damage().or(recovered).map(str::to_owned);
         let fault = self.cx.store().fault().map(|fault| {
-            let storage = self.storage_of(&fault);
+            let (storage, since) = (self.storage_of(&fault), self.faulty_since());
             match fault {
-                StoreError::InUse(_) => format!("could not write to {storage}: {fault}"),
+                StoreError::InUse(_) => format!("could not write to {storage}: {fault}{since}"),
                 StoreError::Server(_) | StoreError::Contended(_) => format!(
-                    "could not use {storage}: {fault}; its history can be read and written again when this is fixed"
+                    "could not use {storage}: {fault}{since}; its history can be read and written again when this is fixed"
                 ),
                 _ => format!(
-                    "could not write to {storage}: {fault}; reads still work, and writes will work again when this is \
+                    "could not write to {storage}: {fault}{since}; reads still work, and writes will work again when this is \
                      fixed"
                 ),
             }
@@ -112,6 +119,17 @@ impl Daemon {
             pause: self.cx.recording_pause(),
             detail: (!problems.is_empty()).then(|| problems.join("; ")),
             notices: self.models.notice().into_iter().chain(self.notes.faults()).collect(),
+        }
+    }
+
+    /// Returns since when the store has had its fault, in words.
+    fn faulty_since(&self) -> String {
+        match self.inner.faulty_since.load(Ordering::Relaxed) {
+            NEVER => String::new(),
+            since => {
+                let seconds = since / 1_000_000;
+                format!(" (since {})", rfc3339(UnixMicros(seconds * 1_000_000)))
+            }
         }
     }
 

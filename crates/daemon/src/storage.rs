@@ -5,13 +5,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bethink_service::blocking;
 use bethink_store::{OpenReport, StoreError, StoreResult};
 use rustix::fs::OFlags;
 
-use crate::Daemon;
+use crate::{Daemon, NEVER};
 
 /// How often a home that cannot be written to is tested.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
@@ -33,7 +34,10 @@ impl Daemon {
         let store = self.cx.store();
         loop {
             tokio::select! {
-                () = store.failed() => tokio::time::sleep(PROBE_EVERY).await,
+                () = store.failed() => {
+                    self.inner.faulty_since.store(self.cx.now().0, Ordering::Relaxed);
+                    tokio::time::sleep(PROBE_EVERY).await;
+                }
                 () = self.cx.storage().suspected() => {}
             }
             let mut is_told = false;
@@ -63,6 +67,7 @@ impl Daemon {
             self.cx.jobs().wake();
             self.hooks.drain_spool();
             self.cx.storage().heal();
+            self.inner.faulty_since.store(NEVER, Ordering::Relaxed);
         }
     }
 
