@@ -246,6 +246,79 @@ fn a_colleague_finds_what_was_shared_and_a_stranger_does_not() {
 }
 
 #[test]
+fn a_fork_is_shared_at_once_and_without_its_parent() {
+    let team = Team::new();
+    let ann = team.start("ann");
+    team.create_tables(&ann);
+    ann.client().post("/v1/team/history", &json!({ "project_dir": team.dir() })).ok();
+    let parent = team.session(&ann);
+    ann.append(&parent, &[say::user("the sluice is open")]);
+    // Not with its state, because asking for that shares what is waiting.
+    let shared = || {
+        let listed = ann.client().get("/v1/team/history/sessions").ok();
+        let sessions = listed["sessions"].as_array().unwrap().iter();
+        sessions.map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let is_shared = |id: &str| shared().iter().any(|one| one == id).then_some(());
+    until(PATIENCE, || is_shared(&parent)).expect("the session is shared");
+    let fork = |id: &str| {
+        let fork = ann.client().post(&format!("/v1/sessions/{id}/fork"), &json!({})).ok();
+        fork["id"].as_str().unwrap().to_owned()
+    };
+    let first = fork(&parent);
+    until(PATIENCE, || is_shared(&first)).expect("the fork is shared although nothing follows");
+
+    let second = fork(&parent);
+    ann.client().delete(&format!("/v1/sessions/{parent}")).ok();
+    until(PATIENCE, || is_shared(&second)).expect("the fork is shared without its parent");
+    let mut forks = [first, second];
+    forks.sort_unstable();
+    let mut left = shared();
+    left.sort_unstable();
+    assert_eq!(left, forks, "not the parent");
+    ann.is_well();
+}
+
+#[test]
+fn a_person_who_may_not_share_any_more_is_warned() {
+    let team = Team::new();
+    let [ann, ben] = ["ann", "ben"].map(|person| team.start(person));
+    team.create_tables(&ann);
+    let share = json!({ "project_dir": team.dir() });
+    ann.client().post("/v1/team/history", &share).ok();
+    team.bethink(&ann, &["team", "history", "add-member", "ben"]).unwrap();
+    ben.client().post("/v1/team/history", &share).ok();
+    team.bethink(&ann, &["team", "history", "remove-member", "ben"]).unwrap();
+    ben.append(&team.session(&ben), &[say::user("the sluice is shut")]);
+    let is_told = || {
+        // It may fail because of other checks.
+        let told = team.bethink(&ben, &["doctor", "--json"]).unwrap_or_else(|error| error);
+        told.contains("no longer a contributor").then_some(())
+    };
+    until(PATIENCE, is_told).expect("doctor warns");
+}
+
+#[test]
+fn a_history_in_another_schema_is_not_hidden_by_an_empty_one() {
+    let team = Team::new();
+    team.world.admin("CREATE ROLE dan LOGIN");
+    team.world.admin(&format!("ALTER DATABASE {} OWNER TO dan", team.database));
+    let mut dan = team.start("dan");
+    let session = team.session(&dan);
+    assert!(dan.terminate().success());
+    team.sql("CREATE SCHEMA AUTHORIZATION dan");
+    let refused = crate::exit(team.home("dan")).stderr;
+    assert!(refused.contains("schema dan") && refused.contains("schema public"), "{refused}");
+    team.sql(
+        "DROP SCHEMA dan; ALTER SCHEMA public RENAME TO dan; ALTER SCHEMA dan OWNER TO dan; CREATE SCHEMA public",
+    );
+    dan.start();
+    let shown = team.bethink(&dan, &["status"]).unwrap();
+    assert!(shown.contains("(schema dan) at "), "{shown}");
+    dan.client().get(&format!("/v1/sessions/{session}")).ok();
+}
+
+#[test]
 fn each_message_is_shared_once_whatever_is_killed() {
     let team = Team::new();
     let [mut ann, bee] = [(); 2].map(|()| team.start("ann"));

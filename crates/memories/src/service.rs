@@ -52,7 +52,9 @@ impl MemoryService {
             SessionEvent::Prompted { handle, loaded } => self.ask_dream_gate(handle, loaded),
             SessionEvent::Compacting { loaded } => self.extract_before_compaction(loaded),
             SessionEvent::Imported { session } => self.ask_for_extraction_of_import(*session),
-            SessionEvent::TakenIn { .. }
+            // What its messages teach was extracted from the parent.
+            SessionEvent::Forked { .. }
+            | SessionEvent::TakenIn { .. }
             | SessionEvent::Decided { .. }
             | SessionEvent::Deleted { .. }
             | SessionEvent::Released { .. }

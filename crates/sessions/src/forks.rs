@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::catalog::check_labels;
 use crate::kept_state::KeptState;
-use crate::service::SessionService;
+use crate::service::{SessionEvent, SessionService};
 
 /// Kind of the job that removes incomplete forks.
 const FORK_CHECK: &str = "fork_check";
@@ -66,6 +66,7 @@ impl SessionService {
         }
         self.cx.hub().announce_session(fork, SessionLifecycle::Created);
         self.search.index_soon(fork);
+        self.tell(&SessionEvent::Forked { session: fork });
         self.session(fork).await
     }
 

@@ -63,6 +63,10 @@ pub enum SessionEvent<'a> {
     Imported {
         session: SessionId,
     },
+    /// The session was forked from another one, and has its messages.
+    Forked {
+        session: SessionId,
+    },
 }
 
 /// The future that a port returns.

@@ -95,6 +95,24 @@ const LOCK_TO_DELETE: &str = "
     WHERE id = $1
     FOR UPDATE";
 
+/// Keeps a choice whether to share the session's directory from being made until the end of the transaction.
+const LOCK_SHARED: &str = "
+    SELECT project
+    FROM shared_projects
+    JOIN sessions USING (project_dir)
+    WHERE id = $1
+    FOR SHARE OF shared_projects";
+
+/// Forks and children are shared because their parent is. Without it, this has to be said of them.
+const KEEP_SHARED: &str = "
+    INSERT INTO session_sharing (session, is_shared)
+    SELECT session, TRUE
+    FROM sessions
+    JOIN shared_sessions
+      ON session = id
+    WHERE parent = $1
+    ON CONFLICT DO NOTHING";
+
 /// The order matters: first, lines of other sessions' files take over the bytes of the deleted messages.
 const DELETE: [&str; 19] = [
     "UPDATE records
@@ -292,7 +310,7 @@ pub(crate) async fn delete(db: &mut PgConnection, id: SessionId) -> StoreResult<
     }
     // Its lock keeps two deletions apart, which may change the same lines of an imported file.
     segments::forget(&mut *db, id).await?;
-    for statement in DELETE {
+    for statement in [LOCK_SHARED, KEEP_SHARED].into_iter().chain(DELETE) {
         sql(statement).bind(id).run(&mut *db).await?;
     }
     withdrawal::forget(db, id).await

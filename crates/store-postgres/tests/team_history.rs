@@ -428,14 +428,24 @@ async fn forks_and_children_are_shared_as_their_parents_are() {
     assert!(is_shared(again).await);
     ann.share_session(of_early, false).await.unwrap();
     assert!(!is_shared(again).await && is_shared(early).await);
-    // Without the parent, nothing says what it was.
-    let orphan = child(early).await;
-    assert!(is_shared(orphan).await);
-    assert!(copy(&ann, orphan).await.unwrap());
+    // Those that were shared because of a parent are still shared without it, whether or not they were copied.
+    let (copied, not_copied) = (child(early).await, child(early).await);
+    let grandchild = child(not_copied).await;
+    assert!(copy(&ann, copied).await.unwrap());
     ann.delete_session(early).await.unwrap();
-    assert!(!is_shared(orphan).await);
-    assert_eq!(ann.withdraw_unshared().await.unwrap(), 1);
-    assert_eq!(listed(&ann).await, [other]);
+    assert_eq!(ann.withdraw_unshared().await.unwrap(), 0);
+    for id in [copied, not_copied, grandchild] {
+        assert!(is_shared(id).await);
+    }
+    assert!(!is_shared(of_early).await && !is_shared(again).await);
+    assert!(copy(&ann, not_copied).await.unwrap());
+    ann.share_session(not_copied, false).await.unwrap();
+    assert!(!is_shared(grandchild).await && is_shared(copied).await);
+    // Those of a parent that was not shared are not shared, although they began later.
+    let private = session(&ann, 1, UnixMicros(NOW.0 - 1)).await;
+    let of_private = child(private).await;
+    ann.delete_session(private).await.unwrap();
+    assert!(!is_shared(of_private).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,10 +40,12 @@ impl TeamHistoryService {
     pub fn observe(&self, event: &SessionEvent<'_>) {
         match event {
             SessionEvent::Appended { handle, .. } => self.copy_soon(handle.id),
-            SessionEvent::Imported { session } => self.copy_soon(*session),
+            SessionEvent::Imported { session } | SessionEvent::Forked { session } => {
+                self.copy_soon(*session);
+            }
             // Its job has moved to another daemon.
             SessionEvent::Released { session } => drop(locked(&self.state.queue).remove(session)),
-            // What was forked from it is not shared any more.
+            // Sessions that came from it indirectly may not be shared any more.
             SessionEvent::Deleted { .. } if self.is_sharing() => self.resume_later(),
             SessionEvent::Missed => locked(&self.state.queue).clear(),
             _ => {}
