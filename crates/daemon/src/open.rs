@@ -42,12 +42,13 @@ pub(crate) async fn open_store(
 async fn open_database(settings: &Settings) -> Result<OpenStore, BootError> {
     let address: PostgresAddress = settings.store.url.parse().map_err(BootError::Url)?;
     let address = with_password(address, &settings.store).await?;
-    let database = address.to_string();
     let home = make_home_id(&Home::new(&settings.home).database_id());
     let home = home.map_err(|source| BootError::Home { home: settings.home.clone(), source })?;
     let daemon = Some(DaemonIdentity { home, name: own_name() });
     let options = PostgresOptions { daemon, ..PostgresOptions::new(address) };
     let opened = PostgresStore::open_or_wait(&options).await;
+    // Now the schema is known, too, if the server answered.
+    let database = options.address.to_string();
     let (store, report) =
         opened.map_err(|source| BootError::Database { database: database.clone(), source })?;
     tracing::info!(database, "history is stored in a database");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
@@ -24,35 +25,41 @@ const PARAMETERS: [&str; 10] = [
     "options[search_path]",
 ];
 
+/// The schema that PostgreSQL uses without other settings.
+const USUAL_SCHEMA: &str = "public";
+
 /// Where the database is, and who connects. Neither its debug output nor its text contains the password.
 #[derive(Clone)]
-pub struct PostgresAddress(pub(crate) PgConnectOptions);
+pub struct PostgresAddress {
+    pub(crate) options: PgConnectOptions,
+    /// The schema of the tables, once a connection has found it. Clones share it.
+    schema: Arc<OnceLock<String>>,
+}
 
 impl PostgresAddress {
     /// Replaces the password of the URL.
     #[must_use]
     pub fn with_password(self, password: &str) -> Self {
-        Self(self.0.password(password))
+        Self { options: self.options.password(password), ..self }
     }
 
-    /// Returns the folder of the server's socket, unless the server is reached over TCP.
-    fn socket(&self) -> Option<String> {
-        let folder = self.0.get_socket().map(|folder| folder.display().to_string());
-        folder.or_else(|| Some(self.0.get_host().to_owned()).filter(|host| host.starts_with('/')))
+    /// Notes the schema of a connection. Every connection to this address has the same one.
+    pub(crate) fn note_schema(&self, schema: &str) {
+        self.schema.get_or_init(|| schema.to_owned());
     }
 
     /// Chooses how the connection is secured. A socket needs nothing. To this machine, TLS is used if the server has it. To
     /// other machines, it is required, and the server's certificate is checked unless the address says otherwise.
     fn secured(self) -> Result<Self, PostgresOpenError> {
-        let asked = self.0.get_ssl_mode();
+        let asked = self.options.get_ssl_mode();
         let mode = match asked {
-            _ if self.socket().is_some() => PgSslMode::Disable,
-            _ if is_loopback(self.0.get_host()) => asked,
+            _ if socket_folder(&self.options).is_some() => PgSslMode::Disable,
+            _ if is_loopback(self.options.get_host()) => asked,
             PgSslMode::Disable | PgSslMode::Allow => return Err(PostgresOpenError::Unencrypted),
             PgSslMode::Prefer => PgSslMode::VerifyFull,
             PgSslMode::Require | PgSslMode::VerifyCa | PgSslMode::VerifyFull => asked,
         };
-        Ok(Self(self.0.ssl_mode(mode)))
+        Ok(Self { options: self.options.ssl_mode(mode), ..self })
     }
 }
 
@@ -75,21 +82,30 @@ impl FromStr for PostgresAddress {
 
 impl From<PgConnectOptions> for PostgresAddress {
     fn from(options: PgConnectOptions) -> Self {
-        Self(options.application_name("bethink").disable_statement_logging())
+        let options = options.application_name("bethink").disable_statement_logging();
+        Self { options, schema: Arc::default() }
     }
 }
 
-/// Says where the database is: its name, and the server.
+/// Returns the folder of the server's socket, unless the server is reached over TCP.
+pub(crate) fn socket_folder(options: &PgConnectOptions) -> Option<String> {
+    let folder = options.get_socket().map(|folder| folder.display().to_string());
+    folder.or_else(|| Some(options.get_host().to_owned()).filter(|host| host.starts_with('/')))
+}
+
+/// Says where the database is: its name, the schema if it is known and not the usual one, and the server.
 impl fmt::Display for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, schema } = self;
         // Without a name, the server chooses the database with the user's name.
-        let database = self.0.get_database().unwrap_or_else(|| self.0.get_username());
-        match self.socket() {
-            Some(folder) => write!(f, "PostgreSQL database {database} at {folder}"),
-            None => {
-                let (host, port) = (self.0.get_host(), self.0.get_port());
-                write!(f, "PostgreSQL database {database} at {host}:{port}")
-            }
+        let database = options.get_database().unwrap_or_else(|| options.get_username());
+        write!(f, "PostgreSQL database {database}")?;
+        if let Some(schema) = schema.get().filter(|schema| *schema != USUAL_SCHEMA) {
+            write!(f, " (schema {schema})")?;
+        }
+        match socket_folder(options) {
+            Some(folder) => write!(f, " at {folder}"),
+            None => write!(f, " at {}:{}", options.get_host(), options.get_port()),
         }
     }
 }
@@ -98,7 +114,7 @@ impl fmt::Debug for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresAddress")
             .field("place", &self.to_string())
-            .field("user", &self.0.get_username())
+            .field("user", &self.options.get_username())
             .finish_non_exhaustive()
     }
 }
@@ -125,6 +141,17 @@ fn is_loopback(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unusual_schema_is_named_once_it_is_known() {
+        let address: PostgresAddress = "postgres://ann@localhost/notes".parse().unwrap();
+        let other = address.clone().with_password("hunter2");
+        other.note_schema("ann");
+        assert_eq!(address.to_string(), "PostgreSQL database notes (schema ann) at localhost:5432");
+        let usual: PostgresAddress = "postgres://ann@localhost/notes".parse().unwrap();
+        usual.note_schema("public");
+        assert_eq!(usual.to_string(), "PostgreSQL database notes at localhost:5432");
+    }
 
     #[test]
     fn a_password_is_never_shown() {
@@ -160,7 +187,7 @@ mod tests {
     fn other_machines_are_reached_with_tls_only() {
         let mode = |rest: &str| -> Result<PgSslMode, PostgresOpenError> {
             let address: PostgresAddress = format!("postgres://ann@{rest}").parse()?;
-            Ok(address.0.get_ssl_mode())
+            Ok(address.options.get_ssl_mode())
         };
         for (rest, expect) in [
             ("db.example.org/notes", PgSslMode::VerifyFull),

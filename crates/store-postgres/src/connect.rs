@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_store::{StoreError, StoreResult};
-use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::address::PostgresAddress;
+use crate::address::{PostgresAddress, socket_folder};
 use crate::error::from_sqlx;
 use crate::opened::PostgresOpenError;
 use crate::options::{CONNECT, TEST_AFTER_IDLE};
@@ -93,13 +93,13 @@ pub(crate) fn pool(
     count: u32,
     daemon: Option<DaemonSettings>,
 ) -> PgPool {
-    pool_options(count, daemon).connect_lazy_with(address.0.clone())
+    pool_options(count, daemon).connect_lazy_with(address.options.clone())
 }
 
 /// Creates a pool whose only connection is kept as long as it is used.
 pub(crate) fn lasting(address: &PostgresAddress) -> PgPool {
     let options = pool_options(1, None).max_lifetime(None).idle_timeout(None);
-    options.connect_lazy_with(address.0.clone())
+    options.connect_lazy_with(address.options.clone())
 }
 
 fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
@@ -122,9 +122,9 @@ fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
 
 /// Opens a connection that is not part of the pool.
 pub(crate) async fn connect(address: &PostgresAddress) -> Result<PgConnection, PostgresOpenError> {
-    in_time(CONNECT, address.0.connect()).await.map_err(|error| {
+    in_time(CONNECT, address.options.connect()).await.map_err(|error| {
         let code = error.as_database_error().and_then(|error| error.code().map(Cow::into_owned));
-        match (code.unwrap_or_default().as_str(), from_sqlx(error)) {
+        match (code.unwrap_or_default().as_str(), not_connected(&address.options, error)) {
             (UNKNOWN_DATABASE, StoreError::Server(why)) => PostgresOpenError::Refused(why),
             (code, StoreError::Server(why)) if code.starts_with(BAD_LOGIN) => {
                 PostgresOpenError::Refused(why)
@@ -132,6 +132,16 @@ pub(crate) async fn connect(address: &PostgresAddress) -> Result<PgConnection, P
             (_, error) => error.into(),
         }
     })
+}
+
+/// Says why there is no connection. The system's error does not name the socket.
+pub(crate) fn not_connected(options: &PgConnectOptions, error: sqlx::Error) -> StoreError {
+    match (socket_folder(options), error) {
+        (Some(folder), sqlx::Error::Io(cause)) => {
+            StoreError::Server(format!("no connection to the socket in {folder}: {cause}"))
+        }
+        (_, error) => from_sqlx(error),
+    }
 }
 
 /// Waits for the server, but not for ever: a connection to a machine that is gone does not end by itself.

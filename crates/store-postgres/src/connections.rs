@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::address::PostgresAddress;
-use crate::connect::{DaemonSettings, in_time, pool};
+use crate::connect::{DaemonSettings, in_time, not_connected, pool};
 use crate::error::from_sqlx;
 use crate::options::{ANSWER, CONNECT};
 
@@ -52,7 +52,9 @@ impl ConnectionQueue {
         }
         let permit = Arc::clone(&self.free).acquire_owned().await;
         let permit = permit.map_err(|_| StoreError::Closed)?;
-        let connection = self.pool.acquire().await.map_err(from_sqlx)?;
+        let connection = self.pool.acquire().await;
+        let connection =
+            connection.map_err(|error| not_connected(&self.pool.connect_options(), error))?;
         Ok(HeldConnection { connection, is_broken: false, _permit: permit })
     }
 

@@ -22,6 +22,19 @@ const TRY_LOCK_FOR_CONNECTION: &str = "SELECT pg_try_advisory_lock($1)";
 const TRY_LOCK_SHARED_FOR_CONNECTION: &str = "SELECT pg_try_advisory_lock_shared($1)";
 const UNLOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_unlock($1)";
 
+/// The server process and the database user that hold a lock, if it is not one of this user's processes.
+const STRANGER: &str = "
+    SELECT pid::BIGINT, usename::TEXT
+    FROM pg_locks
+    JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory'
+      AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND objsubid = 1
+      AND (classid::BIGINT << 32) | objid::BIGINT = $1
+      AND usename <> session_user
+    LIMIT 1";
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lock<'a> {
     /// The schema is checked and migrated.
@@ -127,4 +140,13 @@ pub(crate) async fn unlock_for_connection(
     lock: Lock<'_>,
 ) -> StoreResult<()> {
     sql(UNLOCK_FOR_CONNECTION).bind(lock.key()).run(db).await.map(drop)
+}
+
+/// Returns the server process and the name of another database user who holds the lock. Whoever may connect to a database can take
+/// any advisory lock in it.
+pub(crate) async fn stranger(
+    db: impl Executor<'_, Database = Postgres>,
+    lock: Lock<'_>,
+) -> StoreResult<Option<(i64, String)>> {
+    sql(STRANGER).bind(lock.key()).optional(db, |row| Ok((row.get(0)?, row.get(1)?))).await
 }

@@ -60,6 +60,17 @@ pub enum PostgresOpenError {
     )]
     InUse(String),
     #[error(
+        "the database user {user} holds a lock that only your daemons should take; ask an administrator to end that connection: \
+         `SELECT pg_terminate_backend({process})`"
+    )]
+    Locked { user: String, process: i64 },
+    #[error(
+        "the schema {own} has no history, but the schema {other} of the same database has one of yours; to use that, add \
+         `?options[search_path]={other}` to the URL, or move it to {own} (see docs/team.md); to begin another history in {own}, add \
+         `?options[search_path]={own}`"
+    )]
+    OtherSchema { own: String, other: String },
+    #[error(
         "could not use the tables (in use by {0}): they are being updated or copied, or this version of bethink must update them \
          while no other daemon uses them; stop these daemons, or try again when the update or copy has ended"
     )]

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use crate::address::PostgresAddress;
-use crate::connect::{DaemonSettings, lasting};
+use crate::connect::{DaemonSettings, lasting, not_connected};
 use crate::error::from_sqlx;
 use crate::findings::StoreFindings;
 use crate::locks::{self, Lock};
@@ -185,14 +185,14 @@ impl Presence {
         let Some((schema, channel)) = place.get().filter(|_| is_lost) else { return Ok(()) };
         let mut connection = PresenceConnection::open(address).await?;
         if !connection.try_lock(Lock::Number(*number)).await? {
-            let why = "the server has not yet ended this daemon's earlier connection";
-            return Err(StoreError::Server(why.to_owned()));
+            return Err(connection.refusal(Lock::Number(*number), earlier()).await.into());
         }
-        if !connection.try_lock(Lock::Home(schema, identity.home)).await?
-            || !connection.try_lock_shared(Lock::Daemons(schema)).await?
-        {
-            let other = connection.running(Some(identity.home), *number).await;
-            return Err(StoreError::InUse(other));
+        let (home, daemons) = (Lock::Home(schema, identity.home), Lock::Daemons(schema));
+        if !connection.try_lock(home).await? {
+            return Err(connection.in_use(home, identity.home, *number).await.into());
+        }
+        if !connection.try_lock_shared(daemons).await? {
+            return Err(connection.in_use(daemons, identity.home, *number).await.into());
         }
         let found = schema::found(&mut connection.listener).await?;
         if found != schema::known() {
@@ -323,21 +323,24 @@ pub(crate) struct DaemonClaim {
 
 impl DaemonClaim {
     /// Locks this home. Returns `InUse` if another daemon has it.
-    pub(crate) async fn new(address: &PostgresAddress, presence: &Presence) -> StoreResult<Self> {
+    pub(crate) async fn new(
+        address: &PostgresAddress,
+        presence: &Presence,
+    ) -> Result<Self, PostgresOpenError> {
         let settings @ DaemonSettings { number, home } = presence.settings();
         let mut connection = PresenceConnection::open(address).await?;
-        let schema: String = sql(SCHEMA).value(&mut connection.listener).await?;
+        let schema: Option<String> = sql(SCHEMA).value(&mut connection.listener).await?;
+        let schema = schema.ok_or(PostgresOpenError::NoSchema)?;
+        address.note_schema(&schema);
         if !connection.try_lock(Lock::Number(number)).await? {
-            let why = "the server has not yet ended this daemon's earlier connection";
-            return Err(StoreError::Server(why.to_owned()));
+            return Err(connection.refusal(Lock::Number(number), earlier()).await);
         }
         for tries in 1.. {
             if connection.try_lock(Lock::Home(&schema, home)).await? {
                 break;
             }
             if tries == TAKE_TRIES {
-                let other = connection.running(Some(home), number).await;
-                return Err(StoreError::InUse(other));
+                return Err(connection.in_use(Lock::Home(&schema, home), home, number).await);
             }
             sleep(TAKE_PAUSE).await;
         }
@@ -375,8 +378,16 @@ impl DaemonClaim {
     }
 
     async fn shared(&mut self) -> PostgresOpenError {
-        PostgresOpenError::Shared(self.connection.running(None, self.settings.number).await)
+        let running = self.connection.running(None, self.settings.number).await;
+        let shared = PostgresOpenError::Shared(running);
+        self.connection.refusal(Lock::Daemons(&self.schema), shared).await
     }
+}
+
+/// The connection of this daemon that was lost may still have its lock.
+fn earlier() -> PostgresOpenError {
+    let why = "the server has not yet ended this daemon's earlier connection";
+    PostgresOpenError::Unreachable(why.to_owned())
 }
 
 /// Returns a number that no other daemon has. Zero and negative numbers are not used.
@@ -394,7 +405,9 @@ struct PresenceConnection {
 impl PresenceConnection {
     async fn open(address: &PostgresAddress) -> StoreResult<Self> {
         let pool = lasting(address);
-        let mut listener = PgListener::connect_with(&pool).await.map_err(from_sqlx)?;
+        let mut listener = PgListener::connect_with(&pool)
+            .await
+            .map_err(|error| not_connected(&address.options, error))?;
         listener.eager_reconnect(false);
         Ok(Self { pool, listener })
     }
@@ -405,6 +418,20 @@ impl PresenceConnection {
 
     async fn try_lock_shared(&mut self, lock: Lock<'_>) -> StoreResult<bool> {
         locks::try_lock_shared_for_connection(&mut self.listener, lock).await
+    }
+
+    /// Says who has the lock: another database user, or a daemon of this home.
+    async fn in_use(&mut self, lock: Lock<'_>, home: Uuid, own: i64) -> PostgresOpenError {
+        let in_use = PostgresOpenError::InUse(self.running(Some(home), own).await);
+        self.refusal(lock, in_use).await
+    }
+
+    /// Says that another database user has the lock; `usual` if none has.
+    async fn refusal(&mut self, lock: Lock<'_>, usual: PostgresOpenError) -> PostgresOpenError {
+        match locks::stranger(&mut self.listener, lock).await {
+            Ok(Some((process, user))) => PostgresOpenError::Locked { user, process },
+            _ => usual,
+        }
     }
 
     /// Returns the names of other daemons that run. The table of names may not exist yet.

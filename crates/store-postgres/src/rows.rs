@@ -473,9 +473,8 @@ pub(crate) async fn connect(
     // A pool tries again as long as a server refuses connections, and then does not say why.
     drop(connect::connect(address).await?.close().await);
     let mut db = lasting(address).acquire().await.map_err(from_sqlx)?;
-    if sql(schema::NO_SCHEMA).value(&mut *db).await? {
-        return Err(PostgresOpenError::NoSchema);
-    }
+    let schema: Option<String> = sql(SCHEMA).value(&mut *db).await?;
+    address.note_schema(&schema.ok_or(PostgresOpenError::NoSchema)?);
     sql(NO_LIMIT).run(&mut *db).await?;
     Ok(db)
 }

@@ -14,7 +14,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
 const LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, FALSE)";
 
-pub(crate) const NO_SCHEMA: &str = "SELECT current_schema() IS NULL";
+const NO_SCHEMA: &str = "SELECT current_schema() IS NULL";
 
 /// Returns whether the schema has the migrations table, and whether it has any tables of another program. Tables of extensions do
 /// not count.
@@ -48,6 +48,32 @@ const HAS_UNFINISHED_COPY: &str = "
           AND relname = $1
     )";
 
+/// Another schema with tables of bethink that belong to this user, if the URL does not say which schema to use.
+const OTHER_SCHEMA: &str = "
+    SELECT current_schema()::TEXT, nspname::TEXT
+    FROM pg_class
+    JOIN pg_namespace
+      ON pg_namespace.oid = relnamespace
+    JOIN pg_roles
+      ON pg_roles.oid = relowner
+    WHERE relname = 'database_state'
+      AND rolname = current_user
+      AND nspname <> current_schema()
+      AND EXISTS (
+          SELECT
+          FROM pg_class AS other
+          WHERE other.relnamespace = pg_namespace.oid
+            AND other.relname = '_sqlx_migrations'
+      )
+      AND NOT EXISTS (
+          SELECT
+          FROM pg_settings
+          WHERE name = 'search_path'
+            AND source = 'client'
+      )
+    ORDER BY nspname
+    LIMIT 1";
+
 /// Returns whether the database has only a part of the rows of another one.
 pub(crate) async fn has_unfinished_copy(db: &mut PgConnection) -> StoreResult<bool> {
     sql(HAS_UNFINISHED_COPY).bind(UNFINISHED_COPY.to_owned()).value(db).await
@@ -78,6 +104,9 @@ pub(crate) async fn prepare(
     sql(LOCK_TIMEOUT).bind(MIGRATION_LOCK.to_owned()).run(&mut *db).await?;
     locks::lock_for_connection(&mut *db, Lock::Schema).await?;
     let found = look(db).await?;
+    if found.is_none() && claim.is_some() {
+        refuse_other_schema(db).await?;
+    }
     let is_old = found != Some(known());
     if let Some(claim) = claim.as_mut().filter(|_| is_old) {
         claim.lock_tables_exclusively().await?;
@@ -90,6 +119,15 @@ pub(crate) async fn prepare(
     }
     locks::unlock_for_connection(db, Lock::Schema).await?;
     Ok(found.is_none())
+}
+
+/// A daemon must not begin an empty history beside the one that it had. A copy may have any target.
+async fn refuse_other_schema(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
+    let read = |row: &Row| Ok((row.get(0)?, row.get(1)?));
+    match sql(OTHER_SCHEMA).optional(db, read).await? {
+        Some((own, other)) => Err(PostgresOpenError::OtherSchema { own, other }),
+        None => Ok(()),
+    }
 }
 
 /// Checks whose database it is, without changing it. Returns its schema, or `None` if it is empty.

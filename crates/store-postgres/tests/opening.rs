@@ -120,6 +120,9 @@ async fn a_server_that_is_not_there_is_an_error_without_the_password() {
     let error = PostgresStore::open(&PostgresOptions::new(address)).await.unwrap_err();
     assert!(matches!(error, PostgresOpenError::Unreachable(_)), "{error:?}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
+    let address: PostgresAddress = "postgres://ann@%2Fnowhere/notes".parse().unwrap();
+    let error = PostgresStore::open(&PostgresOptions::new(address)).await.unwrap_err();
+    assert!(error.to_string().contains("the socket in /nowhere: No such file"), "{error}");
 }
 
 #[tokio::test]

@@ -111,6 +111,37 @@ async fn a_second_daemon_of_a_home_is_refused() {
     assert_eq!(second.pauses().await.unwrap(), [pause(1)]);
 }
 
+/// The keys of all advisory locks in this database.
+const LOCK_KEYS: &str = "
+    SELECT (classid::BIGINT << 32) | objid::BIGINT
+    FROM pg_locks
+    WHERE locktype = 'advisory'
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_user_who_takes_the_locks_is_named() {
+    let server = server::server().await;
+    let database = server.new_database().await;
+    server.admin("CREATE ROLE eve LOGIN").await;
+    let home = Uuid::new_v4();
+    let first = server.open_in(home, "process 1 on ant", &database).await.unwrap();
+    let mut eve = server.address(&database).username("eve").connect().await.unwrap();
+    let keys: Vec<i64> = sqlx::query_scalar(LOCK_KEYS).fetch_all(&mut eve).await.unwrap();
+    assert!(keys.len() >= 3, "{keys:?}");
+    first.close().await.unwrap();
+    let take = sqlx::query("SELECT pg_advisory_lock(key) FROM unnest($1) AS keys (key)");
+    take.bind(keys).execute(&mut eve).await.unwrap();
+    let refused = server.open_in(home, "process 2 on ant", &database).await.unwrap_err();
+    assert!(
+        matches!(&refused, PostgresOpenError::Locked { user, .. } if user == "eve"),
+        "{refused:?}"
+    );
+    let pid: i32 = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut eve).await.unwrap();
+    assert!(refused.to_string().contains(&format!("pg_terminate_backend({pid})")), "{refused}");
+    drop(eve);
+    server.open_in(home, "process 3 on ant", &database).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_moves_to_the_daemon_that_takes_it() {
     let server = server::server().await;
@@ -288,6 +319,67 @@ async fn schemas_are_independent() {
         assert_eq!(store.pauses().await.unwrap().len(), 1);
         stores.push(store);
     }
+}
+
+/// A person who was alone, whose tables are in `public`, and who then gets a schema.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_history_is_not_begun_beside_another_one() {
+    let server = server::server().await;
+    server.admin("CREATE ROLE dora LOGIN; CREATE ROLE emil LOGIN").await;
+    let database = server.bare_database().await;
+    server.admin(&format!("ALTER DATABASE {database} OWNER TO dora")).await;
+    let home = Uuid::new_v4();
+    let open = async |person: &str, schema: Option<&str>| {
+        let address = server.address(&database).username(person);
+        let mut options = server.options(&database);
+        options.address = match schema {
+            Some(schema) => address.options([("search_path", schema)]).into(),
+            None => address.into(),
+        };
+        options.daemon = Some(DaemonIdentity { home, name: person.to_owned() });
+        PostgresStore::open(&options).await
+    };
+    let (store, report) = open("dora", None).await.unwrap();
+    assert!(report.new);
+    let session = make_session(&store).await;
+    store.close().await.unwrap();
+    let mut db = server.connect(&database).await;
+    let schemas = "CREATE SCHEMA AUTHORIZATION dora; CREATE SCHEMA AUTHORIZATION emil";
+    db.execute(sqlx::raw_sql(schemas)).await.unwrap();
+    let refused = open("dora", None).await.unwrap_err();
+    assert!(
+        matches!(&refused, PostgresOpenError::OtherSchema { own, other } if own == "dora" && other == "public"),
+        "{refused:?}"
+    );
+    let tables: Vec<String> =
+        sqlx::query_scalar(TABLES).bind("dora").fetch_all(&mut db).await.unwrap();
+    assert!(tables.is_empty(), "{tables:?}");
+    // The history of somebody else keeps nobody from beginning their own one.
+    let (other, report) = open("emil", None).await.unwrap();
+    assert!(report.new);
+    other.close().await.unwrap();
+    // Both ways out that the error names.
+    let (store, _) = open("dora", Some("public")).await.unwrap();
+    store.session(session).await.unwrap();
+    store.close().await.unwrap();
+    let (store, report) = open("dora", Some("dora")).await.unwrap();
+    assert!(report.new);
+    store.close().await.unwrap();
+    // As the documentation moves it.
+    let moved = "
+        DROP SCHEMA dora CASCADE;
+        ALTER SCHEMA public RENAME TO dora;
+        ALTER SCHEMA dora OWNER TO dora;
+        REVOKE ALL ON SCHEMA dora FROM PUBLIC;
+        CREATE SCHEMA public AUTHORIZATION pg_database_owner;
+        GRANT USAGE ON SCHEMA public TO PUBLIC;
+        ALTER DATABASE {database} OWNER TO bethink";
+    let moved = AssertSqlSafe(moved.replace("{database}", &database));
+    db.execute(sqlx::raw_sql(moved)).await.unwrap();
+    let (store, report) = open("dora", None).await.unwrap();
+    assert!(!report.new);
+    store.session(session).await.unwrap();
+    say(&store, session, "after the move").await.unwrap();
 }
 
 /// All tables and views of a schema.
