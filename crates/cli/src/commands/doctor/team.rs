@@ -1,6 +1,6 @@
-//! The checks of the team's memory.
+//! The checks of what is shared with the team: memory and history.
 
-use bethink_api::{TeamBlocked, TeamMemoryKind, TeamStatus};
+use bethink_api::{SharedDirectory, TeamBlocked, TeamMemoryKind, TeamStatus};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 
@@ -8,9 +8,16 @@ use crate::app::CliApp;
 use crate::commands::finding::{DoctorFinding, fail, ok, warn};
 
 const CHECK: &str = "team";
+const HISTORY: &str = "team history";
+
+pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
+    let mut findings = memory(app, client).await;
+    findings.extend(history(client).await);
+    findings
+}
 
 /// Contacts the remote, so that an expired key is found here and not at the next sync.
-pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
+async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     match client.team(&app.project_dir(), true).await {
         Ok(status) if status.kind == TeamMemoryKind::None => Vec::new(),
         Ok(status) => findings(&status),
@@ -18,6 +25,23 @@ pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
         Err(error) => vec![fail(CHECK, error.to_string(), "run `bethink logs` for details")],
     }
+}
+
+/// Sessions that cannot be shared. If nothing can be asked, other checks say why.
+async fn history(client: &Client) -> Vec<DoctorFinding> {
+    let history = client.team_history().await.unwrap_or_default();
+    history.shared.iter().filter_map(not_copied).collect()
+}
+
+fn not_copied(shared: &SharedDirectory) -> Option<DoctorFinding> {
+    let problem = shared.problem.as_ref().filter(|_| shared.waiting > 0)?;
+    let waiting = plural(shared.waiting, "session is", "sessions are");
+    let found = format!("{waiting} not shared yet: {problem}");
+    let todo = format!(
+        "fix this, or run `bethink team history off` in {}; `bethink team history status` shows what you share",
+        shared.project_dir
+    );
+    Some(warn(HISTORY, found, todo))
 }
 
 fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
@@ -61,4 +85,27 @@ fn blocked(one: &TeamBlocked, kind: TeamMemoryKind) -> DoctorFinding {
         _ => "fix the file; until then it is not shared",
     };
     warn(CHECK, format!("{}: {reasons}", one.file), todo)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::finding::Verdict;
+
+    #[test]
+    fn history_that_cannot_be_shared_is_a_warning() {
+        let shared = |waiting, problem: Option<&str>| SharedDirectory {
+            project_dir: "/mill".into(),
+            project: "mill".into(),
+            since: None,
+            waiting,
+            problem: problem.map(str::to_owned),
+        };
+        let found = not_copied(&shared(1, Some("permission denied"))).unwrap();
+        assert_eq!((found.check, found.verdict), (HISTORY, Verdict::Warn));
+        assert!(found.found.contains("1 session is not shared yet: permission denied"));
+        // Those that wait are copied some seconds later.
+        assert_eq!(not_copied(&shared(1, None)).map(|found| found.found), None);
+        assert_eq!(not_copied(&shared(0, Some("excluded"))).map(|found| found.found), None);
+    }
 }
