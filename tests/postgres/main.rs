@@ -217,9 +217,12 @@ fn a_database_that_cannot_be_used_is_named_with_what_to_do() {
     for (url, expect) in [
         (
             "mysql://ann:hunter2@db/notes".to_owned(),
-            "use the form postgres://USER@HOST:PORT/DATABASE",
+            "expected a URL such as postgres://USER@HOST:PORT/DATABASE",
         ),
-        ("postgres://ann:hunter2@db/notes?sslmod=require".to_owned(), "supported are sslmode"),
+        (
+            "postgres://ann:hunter2@db/notes?sslmod=require".to_owned(),
+            "the parameters may be sslmode",
+        ),
         (
             "postgres://ann:hunter2@db.invalid/notes?sslmode=disable".to_owned(),
             "set it to verify-full",

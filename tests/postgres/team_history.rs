@@ -66,7 +66,7 @@ impl Team {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         match done.status.success() {
             true => Ok(text(done.stdout)),
-            false => Err(text(done.stderr)),
+            false => Err(text(done.stdout) + &text(done.stderr)),
         }
     }
 

@@ -378,7 +378,7 @@ async fn an_empty_history_is_not_begun_beside_another_one() {
     db.execute(sqlx::raw_sql(moved)).await.unwrap();
     let (store, report) = open("dora", None).await.unwrap();
     assert!(!report.new);
-    store.session(session).await.unwrap();
+    store.take_session(session).await.unwrap();
     say(&store, session, "after the move").await.unwrap();
 }
 

@@ -3626,8 +3626,8 @@ export interface components {
          *     - `context_overflow` (422): The prompt does not fit the context window.
          *     - `not_compactable` (409): The session cannot be compacted further.
          *     - `storage_full` (507): The disk is full.
-         *     - `read_only` (503): A file or directory is read-only or not accessible.
-         *     - `storage_failed` (503): Files could not be read or written.
+         *     - `read_only` (503): Files or the database are read-only or not accessible.
+         *     - `storage_failed` (503): Files or the database could not be read or written.
          *     - `storage_damaged` (500): The database is damaged.
          *     - `shutting_down` (503): The daemon is shutting down.
          *     - `unreachable` (502): The remote is unreachable or denied access.
