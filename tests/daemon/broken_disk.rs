@@ -170,8 +170,8 @@ fn a_message_that_nobody_reads_is_checked_in_the_background() {
     assert_eq!(doctor.status.code(), Some(1), "{doctor:?}");
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(doctor.contains("of messages is corrupted"), "{doctor}");
-    let problem = daemon.client().get(&format!("/v1/sessions/{session}/export")).problem();
-    assert_eq!(problem["type"], "storage_damaged", "{problem}");
+    let refused = daemon.client().get(&format!("/v1/sessions/{session}/export"));
+    assert_eq!(refused.json()["type"], "storage_damaged", "{}", refused.brief());
     daemon.terminate();
     daemon.start();
     assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), 49, "the rest is whole");
