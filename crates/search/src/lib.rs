@@ -3,7 +3,7 @@
 //! Decides when the index is built and which messages a search reads. Terms, ranking and snippets are in `recall`; the store
 //! keeps the positions of terms.
 //!
-//! Reading order: [`index`] → [`query`] → [`hit`].
+//! Reading order: [`index`] → [`query`] → [`filter`] → [`plan`] → [`read`] → [`hit`].
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -11,9 +11,12 @@ use std::sync::{Arc, Mutex};
 use bethink_service::ServiceContext;
 use bethink_transcript::SessionId;
 
+mod filter;
 mod hit;
 mod index;
+mod plan;
 mod query;
+mod read;
 
 pub use index::terms_of;
 pub use query::{MAX_HITS, MAX_QUERY};
