@@ -218,13 +218,15 @@ fn offline_changes_are_synced_after_reconnect() {
     assert_eq!(refused.problem()["type"], "storage_failed");
     let new = Request::new("PUT", &ant.at(&at_ant, "private", "mist"));
     assert!(ant.daemon.client().must(&new.bytes("text/markdown", b"Mist.")).status >= 500);
-    let mut left: Vec<_> = fs::read_dir(&dir_of_ant)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".md"))
-        .collect();
-    left.sort();
-    assert_eq!(left, ["MEMORY.md", "dam.md", "wheel.md"]);
+    let files = || {
+        let entries = fs::read_dir(&dir_of_ant).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let is_undone = || (files() == ["MEMORY.md", "dam.md", "wheel.md"]).then_some(());
+    assert!(until(PATIENCE, is_undone).is_some(), "{:?}", files());
     fs::write(dir_of_ant.join("wheel.md"), topic("changed by hand")).unwrap();
     fs::write(dir_of_bee.join("weir.md"), topic("new")).unwrap();
     world.server.resume();

@@ -12,7 +12,7 @@ use bethink_service::blocking;
 use bethink_store::{OpenReport, StoreError, StoreResult};
 use rustix::fs::OFlags;
 
-use crate::{Daemon, NEVER};
+use crate::{Daemon, NO_FAULT};
 
 /// How often a home that cannot be written to is tested.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
@@ -32,13 +32,14 @@ impl Daemon {
 
     async fn heal_storage(&self, mut behind: bool) {
         let store = self.cx.store();
+        let noticed = || self.inner.faulty_since.store(self.cx.now().0, Ordering::Relaxed);
         loop {
             tokio::select! {
                 () = store.failed() => {
-                    self.inner.faulty_since.store(self.cx.now().0, Ordering::Relaxed);
+                    noticed();
                     tokio::time::sleep(PROBE_EVERY).await;
                 }
-                () = self.cx.storage().suspected() => {}
+                () = self.cx.storage().suspected() => noticed(),
             }
             let mut is_told = false;
             while let Err(fault) = self.probe_storage().await {
@@ -67,7 +68,7 @@ impl Daemon {
             self.cx.jobs().wake();
             self.hooks.drain_spool();
             self.cx.storage().heal();
-            self.inner.faulty_since.store(NEVER, Ordering::Relaxed);
+            self.inner.faulty_since.store(NO_FAULT, Ordering::Relaxed);
         }
     }
 

@@ -16,7 +16,7 @@ mod style;
 mod tests;
 
 pub(crate) use edit::is_teams;
-pub use edit::{TopicLine, add, moved_last, rebuild, remove, remove_all};
+pub use edit::{TopicLine, TopicWords, add, moved_last, rebuild, remove, remove_all};
 pub use follow::{LineChange, differing, follow};
 pub use lines::{IndexEntry, IndexLine, entries, lines};
 pub use links::{Link, Target};

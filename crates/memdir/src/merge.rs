@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::file::DirectoryFile;
-use crate::name::Name;
-use crate::{conflict, header, index, rejections};
+use crate::index::TopicWords;
+use crate::{conflict, index, rejections};
 
 /// The files of one side, with their content.
 pub type FileSet = BTreeMap<DirectoryFile, Arc<[u8]>>;
@@ -102,14 +102,6 @@ fn conflict_file(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)
 }
 
-/// A line that the index needs because of a step, so that people and prompts see the topic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NeededLine {
-    name: Name,
-    title: String,
-    description: String,
-}
-
 /// Returns the lines that the index needs, by the steps' files: for a local version that gets another name, described by
 /// `says`, and for a topic that one side edited while the other one deleted it, together with its line. `was_known` tells which files
 /// both sides had before.
@@ -118,23 +110,20 @@ pub fn needed_lines(
     was_known: impl Fn(&DirectoryFile) -> bool,
     [ours, theirs]: [&FileSet; 2],
     says: impl Fn(&str) -> String,
-) -> BTreeMap<DirectoryFile, NeededLine> {
+) -> BTreeMap<DirectoryFile, TopicWords> {
     let needed = steps.iter().filter_map(|PlanStep { file, what }| {
         let line = match (what, file) {
             (FileChange::KeepBoth { conflict_file: DirectoryFile::Topic(name), .. }, _) => {
                 let topic = file.to_string();
                 let topic = topic.trim_end_matches(".md");
                 let title = format!("{topic}, another version");
-                NeededLine { name: name.clone(), title, description: says(topic) }
+                TopicWords { name: name.clone(), title, description: says(topic) }
             }
             (
                 FileChange::Pull(Some(content)) | FileChange::Push(Some(content)),
                 DirectoryFile::Topic(name),
             ) if was_known(file) && !(ours.contains_key(file) && theirs.contains_key(file)) => {
-                let topic = header::read(std::str::from_utf8(content).ok()?);
-                let (title, description) =
-                    (name.titled(&topic.header), topic.header.described(topic.body));
-                NeededLine { name: name.clone(), title, description }
+                TopicWords::of(name, std::str::from_utf8(content).ok()?)
             }
             _ => return None,
         };
@@ -147,7 +136,7 @@ pub fn needed_lines(
 pub fn with_lines(
     step: Option<PlanStep>,
     here: Option<&Arc<[u8]>>,
-    lines: &[NeededLine],
+    lines: &[TopicWords],
 ) -> Option<PlanStep> {
     let planned = match step.as_ref().map(|step| &step.what) {
         Some(FileChange::Pull(content) | FileChange::Push(content)) => content.as_deref(),
@@ -241,7 +230,7 @@ mod tests {
             let index = index.map(|at| steps.remove(at));
             let was_known = |file: &DirectoryFile| base.contains_key(file);
             let needed = needed_lines(&steps, was_known, [ours, theirs], |_| String::new());
-            let lines: Vec<NeededLine> = needed.into_values().collect();
+            let lines: Vec<TopicWords> = needed.into_values().collect();
             let here = ours.get(&DirectoryFile::Index);
             let Some(PlanStep { what: FileChange::Merged(text), .. }) =
                 with_lines(index.clone(), here, &lines)

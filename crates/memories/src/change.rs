@@ -50,19 +50,8 @@ impl MemoryService {
             self.keep_found(directory, &write.file, &before, "existed before bethink changed it")
                 .await?;
         }
-        let (held, file, text) = (Arc::clone(directory), write.file.clone(), write.text.clone());
-        let (tried, unsettled) = blocking(move || {
-            let Some(root) = held.root(text.is_some())? else {
-                return Ok((Ok(WriteOutcome::Absent), 0));
-            };
-            let tried = act(&root, &file, text.as_deref(), expected);
-            Ok((tried, root.unsettled()))
-        })
-        .await?;
-        if unsettled > 0 {
-            self.settle_later(directory);
-        }
-        let tried = tried?;
+        let text = write.text.clone().map(String::into_bytes);
+        let tried = self.put(directory, &write.file, text, expected).await?;
         if let WriteOutcome::Conflict(conflict) = &tried {
             for content in &conflict.displaced {
                 let note = "was overwritten by someone else";
@@ -85,6 +74,29 @@ impl MemoryService {
         kept.map(|()| tried)
     }
 
+    /// Gives a file this content, or removes it, if it has the expected content.
+    async fn put(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        file: &DirectoryFile,
+        content: Option<Vec<u8>>,
+        expected: Expected,
+    ) -> Result<WriteOutcome> {
+        let (held, file) = (Arc::clone(directory), file.clone());
+        let (tried, unsettled) = blocking(move || {
+            let Some(root) = held.root(content.is_some())? else {
+                return Ok((Ok(WriteOutcome::Absent), 0));
+            };
+            let tried = act(&root, &file, content.as_deref(), expected);
+            Ok((tried, root.unsettled()))
+        })
+        .await?;
+        if unsettled > 0 {
+            self.settle_later(directory);
+        }
+        tried
+    }
+
     /// Undoes a change whose version could not be stored, because whoever asked for it is told that it failed, and asks again. A file
     /// that another program has changed meanwhile stays as it is.
     async fn take_back(
@@ -98,17 +110,8 @@ impl MemoryService {
             WriteOutcome::Removed { before } => (None, Some(before.clone())),
             WriteOutcome::Same { .. } | WriteOutcome::Absent | WriteOutcome::Conflict(_) => return,
         };
-        let (held, changed) = (Arc::clone(directory), file.clone());
-        let undone = blocking(move || {
-            let Some(root) = held.root(false)? else { return Ok(()) };
-            let done = match (before, now) {
-                (Some(before), now) => root.replace(&changed, now.into(), &before.bytes).map(drop),
-                (None, Some(now)) => root.remove(&changed, now).map(drop),
-                (None, None) => Ok(()),
-            };
-            done.map_err(refused)
-        })
-        .await;
+        let before = before.map(|content| content.bytes);
+        let undone = self.put(directory, file, before, now.into()).await;
         if let Err(error) = undone {
             tracing::warn!(%error, dir = %directory.dir.display(), %file, "could not undo a change whose version was not stored");
         }
@@ -163,11 +166,11 @@ impl MemoryService {
 fn act(
     root: &MemoryRoot,
     file: &DirectoryFile,
-    text: Option<&str>,
+    content: Option<&[u8]>,
     expected: Expected,
 ) -> Result<WriteOutcome> {
-    let done = match (text, expected) {
-        (Some(text), expected) => root.replace(file, expected, text.as_bytes()),
+    let done = match (content, expected) {
+        (Some(content), expected) => root.replace(file, expected, content),
         (None, Expected::Hash(expected)) => root.remove(file, expected),
         (None, Expected::Absent | Expected::Anything) => Ok(WriteOutcome::Absent),
     };

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use bethink_extractor::embedded::matter::{Matter, settled_by};
 use bethink_memdir::header::{self, MemoryRecall};
+use bethink_memdir::index::TopicWords;
 use bethink_memdir::{Hash, Header, Name, Scope, conflict};
 use bethink_memdir_fs::{
     DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, StrangeEntry,
@@ -59,6 +60,12 @@ impl MemoryTopic {
 
     pub fn title(&self) -> String {
         self.name.titled(&self.header)
+    }
+
+    /// Returns what the index says about the topic.
+    pub(crate) fn words(&self) -> TopicWords {
+        let (name, description) = (self.name.clone(), self.described.clone());
+        TopicWords { name, title: self.title(), description }
     }
 
     /// Returns the question that the topic's description settles. Such a question has only one right answer.

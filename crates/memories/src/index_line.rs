@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use bethink_api::MemoryAuthor;
-use bethink_memdir::index::{self, LineChange, TopicLine};
-use bethink_memdir::{Name, header};
+use bethink_memdir::Name;
+use bethink_memdir::index::{self, LineChange, TopicLine, TopicWords};
 use bethink_memdir_fs::{DirectoryFile, WriteOutcome};
 use bethink_service::{Result, ServiceError};
 use bethink_store::{MemoryVersionFilter, VersionRecord};
 
 use crate::change::TRIES;
-use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
+use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::memory_write::{Author, MemoryWrite};
 use crate::service::MemoryService;
 
@@ -19,32 +19,6 @@ use crate::service::MemoryService;
 /// read for each.
 const MOST_LINES: usize = 200;
 const VERSIONS: usize = 5;
-
-/// A topic's title and description.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TopicWords {
-    pub(crate) name: Name,
-    title: String,
-    description: String,
-}
-
-impl TopicWords {
-    pub(crate) fn of(name: &Name, text: &str) -> Self {
-        let topic = header::read(text);
-        let (title, description) = (name.titled(&topic.header), topic.header.described(topic.body));
-        Self { name: name.clone(), title, description }
-    }
-
-    pub(crate) fn shown(topic: &MemoryTopic) -> Self {
-        let (name, description) = (topic.name.clone(), topic.described.clone());
-        Self { name, title: topic.title(), description }
-    }
-
-    pub(crate) fn line(&self) -> TopicLine<'_> {
-        let Self { name, title, description } = self;
-        TopicLine { name, title, description }
-    }
-}
 
 /// A topic's title and description before and after a change.
 #[derive(Clone, Debug)]
@@ -122,7 +96,7 @@ impl MemoryService {
             let Some(old) = known.topics.get(name).filter(|old| old.hash != topic.hash) else {
                 continue;
             };
-            let (old, new) = (TopicWords::shown(old), TopicWords::shown(topic));
+            let (old, new) = (old.words(), topic.words());
             if old == new {
                 continue;
             }
@@ -147,8 +121,7 @@ impl MemoryService {
         if newest.as_ref().is_some_and(is_restored) {
             return Ok(());
         }
-        let words: Vec<TopicWords> =
-            shown.topics.values().map(|topic| TopicWords::shown(topic)).collect();
+        let words: Vec<TopicWords> = shown.topics.values().map(|topic| topic.words()).collect();
         let lines: Vec<TopicLine<'_>> = words.iter().map(TopicWords::line).collect();
         let mut changes = Vec::new();
         for line in index::differing(&index.text, &lines).into_iter().take(MOST_LINES) {

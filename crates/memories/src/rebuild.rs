@@ -1,11 +1,10 @@
 //! Updates MEMORY.md to match the existing topics.
 
 use bethink_api as api;
-use bethink_memdir::index::{TopicLine, rebuild};
+use bethink_memdir::index::{TopicLine, TopicWords, rebuild};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError};
 
-use crate::index_line::TopicWords;
 use crate::memory_write::{Author, MemoryWrite};
 use crate::service::MemoryService;
 
@@ -16,8 +15,7 @@ impl MemoryService {
         let scope = request.scope.unwrap_or_default();
         let directory = project.directory(scope);
         let shown = self.snapshot_anew(directory).await?;
-        let topics: Vec<TopicWords> =
-            shown.topics.values().map(|topic| TopicWords::shown(topic)).collect();
+        let topics: Vec<TopicWords> = shown.topics.values().map(|topic| topic.words()).collect();
         let rows: Vec<TopicLine<'_>> = topics.iter().map(TopicWords::line).collect();
         let current = directory.read_file(&DirectoryFile::Index).await?;
         let expected = current.as_ref().map(|content| content.hash).into();

@@ -7,11 +7,13 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bethink_config::Home;
+use bethink_memdir::Scope;
 use bethink_service::{Result, ServiceError, blocking, private_file};
 
 use crate::place::key_of;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
+use crate::sync::base_path;
 
 /// Name of the file with a project's directory.
 const FILE: &str = "project";
@@ -26,20 +28,26 @@ impl MemoryService {
         let memory = Home::new(&self.cx.settings().home).memory();
         blocking(move || {
             let is_known = |root: &String| known.iter().any(|dir| Path::new(dir).starts_with(root));
-            let roots = noted(&memory).unwrap_or_default().into_iter().map(|(_, root)| root);
-            let mut roots: Vec<String> = roots.filter(|root| !is_known(root)).collect();
-            roots.sort();
-            Ok(roots)
+            let roots = noted(&memory).unwrap_or_default().into_iter();
+            Ok(roots.filter(|root| !is_known(root)).collect())
         })
         .await
     }
 
-    /// Opens the projects whose memory changed last, so that it is synced with other machines although no agent has used it since
-    /// the daemon started.
+    /// Opens the projects whose memory was synced most recently, so that it is synced with other machines although no agent has used it
+    /// since the daemon started.
     pub async fn open_recent_projects(&self) {
-        let memory = Home::new(&self.cx.settings().home).memory();
-        let found = blocking(move || Ok(noted(&memory).unwrap_or_default())).await;
-        let mut recent = found.unwrap_or_default();
+        let home = Home::new(&self.cx.settings().home);
+        let found = blocking(move || {
+            let synced = |root: &String| {
+                let key = format!("{}/{}", key_of(Path::new(root)), Scope::Private);
+                let base = base_path(&home, &key).metadata();
+                base.and_then(|base| base.modified()).unwrap_or(UNIX_EPOCH)
+            };
+            let roots = noted(&home.memory()).unwrap_or_default().into_iter();
+            Ok(roots.map(|root| (synced(&root), root)).collect())
+        });
+        let mut recent: Vec<(SystemTime, String)> = found.await.unwrap_or_default();
         recent.sort_unstable_by(|one, other| other.cmp(one));
         for (_, root) in recent.into_iter().take(RECENT) {
             if self.cx.stopping().is_cancelled() {
@@ -72,17 +80,16 @@ fn note(dir: &Path, root: &Path) -> io::Result<()> {
     private_file::replace(&file, root.as_os_str().as_encoded_bytes())
 }
 
-/// Reads the directories of all projects, each with the time at which a file was last added to its memory or removed. A file whose
-/// content does not belong to its key is skipped.
-fn noted(memory: &Path) -> io::Result<Vec<(SystemTime, String)>> {
+/// Reads the directories of all projects. A file whose content does not belong to its key is skipped.
+fn noted(memory: &Path) -> io::Result<Vec<String>> {
     let mut roots = Vec::new();
     for entry in fs::read_dir(memory)?.flatten() {
         let Ok(root) = fs::read_to_string(entry.path().join(FILE)) else { continue };
         if key_of(Path::new(&root)).as_str() == entry.file_name() {
-            let modified = entry.metadata().and_then(|seen| seen.modified());
-            roots.push((modified.unwrap_or(UNIX_EPOCH), root));
+            roots.push(root);
         }
     }
+    roots.sort();
     Ok(roots)
 }
 
@@ -95,16 +102,13 @@ mod tests {
         let memory = tempfile::tempdir().unwrap();
         let root = Path::new("/git/mill");
         let dir = memory.path().join(key_of(root));
-        let roots = || -> Vec<String> {
-            noted(memory.path()).unwrap().into_iter().map(|(_, root)| root).collect()
-        };
         note(&dir, root).unwrap();
         fs::create_dir(memory.path().join("person")).unwrap();
-        assert_eq!(roots(), ["/git/mill"]);
+        assert_eq!(noted(memory.path()).unwrap(), ["/git/mill"]);
         // The first note stays, and a file that was changed by something else is not believed.
         note(&dir, Path::new("/git/other")).unwrap();
-        assert_eq!(roots(), ["/git/mill"]);
+        assert_eq!(noted(memory.path()).unwrap(), ["/git/mill"]);
         fs::write(dir.join(FILE), "/etc").unwrap();
-        assert_eq!(roots(), [""; 0]);
+        assert_eq!(noted(memory.path()).unwrap(), [""; 0]);
     }
 }

@@ -28,6 +28,7 @@ use crate::service::MemoryService;
 use crate::sync::round::{RoundEnd, SyncTarget};
 use crate::sync::state::SyncProgress;
 
+pub(crate) use base::base_path;
 pub use incoming::{IncomingChange, WriteRefusal};
 
 /// How long the first use of a directory waits for its first sync: enough for thousands of topics.

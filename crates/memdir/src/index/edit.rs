@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::lines::{IndexEntry, IndexLine, each_line, entries};
 use super::links::Link;
 use super::style::{ListStyle, line_end};
+use crate::header;
 use crate::name::{Name, TEAM, fold};
 
 /// The content of a topic's line.
@@ -13,6 +14,28 @@ pub struct TopicLine<'a> {
     pub name: &'a Name,
     pub title: &'a str,
     pub description: &'a str,
+}
+
+/// A topic's title and description, as its line in the index gives them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicWords {
+    pub name: Name,
+    pub title: String,
+    pub description: String,
+}
+
+impl TopicWords {
+    /// Reads them from the topic's text.
+    pub fn of(name: &Name, text: &str) -> Self {
+        let topic = header::read(text);
+        let (title, description) = (name.titled(&topic.header), topic.header.described(topic.body));
+        Self { name: name.clone(), title, description }
+    }
+
+    pub fn line(&self) -> TopicLine<'_> {
+        let Self { name, title, description } = self;
+        TopicLine { name, title, description }
+    }
 }
 
 /// Adds a line at the end of the list, in the list's style. A topic that the index already links to is not added again.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bethink_api as api;
 use bethink_dream::{DreamPlan, PlannedChange};
 use bethink_memdir::Scope;
+use bethink_memdir::index::TopicWords;
 use bethink_memdir_fs::{DirectoryFile, MemoryRoot};
 use bethink_service::{ErrorKind, Result, at_low_priority};
 
-use crate::index_line::{TopicWords, WordsChange, followed};
+use crate::index_line::{WordsChange, followed};
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;

@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bethink_config::Home;
 use bethink_memdir::{DirectoryFile, Hash};
 use bethink_service::{Result, ServiceError, blocking, private_file};
 use bethink_store::{DirectoryRevision, SyncedDirectory};
@@ -14,6 +15,11 @@ use serde::{Deserialize, Serialize};
 
 /// Hashes of the files of a directory.
 pub(crate) type FileHashes = BTreeMap<DirectoryFile, Hash>;
+
+/// Returns the file with the base of the directory that has this key.
+pub(crate) fn base_path(home: &Home, key: &str) -> PathBuf {
+    home.memory_sync().join(format!("{}.json", key.replace('/', ".")))
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SyncBase {

@@ -1,7 +1,6 @@
 //! One round of a sync: compare, write here, and then write to the database.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ use crate::held_back::listed;
 use crate::memory_write::MAX_MEMORY_BYTES;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-use crate::sync::base::{FileHashes, SyncBase, hashes};
+use crate::sync::base::{FileHashes, SyncBase, base_path, hashes};
 use crate::sync::incoming::{IncomingChange, WriteRefusal};
 use crate::sync::state::SyncProgress;
 
@@ -87,7 +86,7 @@ impl MemoryService {
         progress: &mut SyncProgress,
         skipped: &mut BTreeMap<DirectoryFile, String>,
     ) -> Result<RoundEnd> {
-        let path = self.base_path(target.directory);
+        let path = base_path(&Home::new(&self.cx.settings().home), &target.directory.key);
         let last = match progress.base.take() {
             Some(base) => base,
             None => SyncBase::read(path.clone()).await?,
@@ -176,11 +175,6 @@ impl MemoryService {
             Some(fault) => Err(ServiceError::conflict(fault.clone())),
             None => Ok(shown),
         }
-    }
-
-    fn base_path(&self, directory: &MemoryDirectory) -> PathBuf {
-        let file = format!("{}.json", directory.key.replace('/', "."));
-        Home::new(&self.cx.settings().home).memory_sync().join(file)
     }
 
     /// Reads the contents of these files on all sides. Returns `None` if one of them is not what was listed.
