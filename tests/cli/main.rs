@@ -257,6 +257,7 @@ fn exit_codes_tell_what_went_wrong() {
         (&["session", "show", "01a20000-0000-7000-8000-000000000000"][..], 1),
         (&["import", "/no/such/file.jsonl"][..], 1),
         (&["search", ""][..], 2),
+        (&["memory", "search", ""], 2),
         (&["remember", " "][..], 2),
         (&["recall", ""][..], 2),
         (&["completions", "bash"][..], 0),

@@ -2,8 +2,9 @@
 
 use url::Url;
 
-/// The parameters that a URL may have. Another one may be a misspelled `password`.
-const PARAMETERS: [&str; 10] = [
+/// The parameters that a URL may have. Others are refused: sqlx would log them with their values, and one of them may be a misspelled
+/// password.
+pub const PARAMETERS: [&str; 10] = [
     "sslmode",
     "sslrootcert",
     "sslcert",
@@ -20,8 +21,8 @@ const SSL_MODES: [&str; 6] = ["disable", "allow", "prefer", "require", "verify-c
 /// Returns which URLs are valid, for error messages.
 pub(crate) fn allowed() -> String {
     format!(
-        "a URL such as postgres://USER@HOST:PORT/DATABASE, or an empty string for no database; in a password, @ is written %40, \
-         / is %2F, # is %23 and ? is %3F; the parameters may be {}",
+        "a URL such as postgres://USER@HOST:PORT/DATABASE, or an empty string to keep history in bethink's home; in a \
+         password, write @ as %40, / as %2F, # as %23 and ? as %3F; the parameters may be {}",
         PARAMETERS.join(", ")
     )
 }
@@ -32,7 +33,7 @@ pub(crate) fn is_valid(url: &str) -> bool {
     let may_show_password = url.path().contains('@') || url.fragment().is_some();
     let is_valid_parameter = |pair: &str| match pair.split_once('=').unwrap_or((pair, "")) {
         ("", "") => true,
-        ("sslmode", mode) => SSL_MODES.contains(&mode),
+        ("sslmode", mode) => SSL_MODES.contains(&mode.to_ascii_lowercase().as_str()),
         ("port", port) => port.parse::<u16>().is_ok(),
         (name, _) => PARAMETERS.contains(&name),
     };

@@ -14,7 +14,7 @@ use crate::settings::{KEYS, Settings};
 pub struct SettingEntry {
     /// `section.key`.
     pub key: String,
-    /// The value, or `(set, not shown)` for one that may contain a secret. A database's URL has no password.
+    /// The value, or `(set, not shown)` for one that may contain a secret. The URL of a database is shown without its password.
     pub value: toml::Value,
     /// Where the value comes from; `None` for a default.
     pub origin: Option<SettingOrigin>,

@@ -9,8 +9,8 @@ use crate::settings::{KEYS, Settings};
 pub(crate) const HIDDEN: &str = "(set, not shown)";
 /// Completes "`KEY` is …" in errors, in place of a value that may contain a secret.
 const INVALID: &str = "not valid (the value is not shown, because it may contain a secret)";
-/// Where a list may have another form than in the config file.
-const LIST: &str = "(on the command line and in environment variables, separated by commas or in TOML, such as '[\"a\", \"b\"]')";
+/// How to write a list outside the config file.
+const LIST: &str = "(on the command line or in an environment variable: separated by commas, or a TOML list such as '[\"a\", \"b\"]')";
 
 pub(crate) struct SettingKey {
     pub(crate) section: &'static str,
@@ -35,7 +35,7 @@ pub(crate) enum KeyTarget {
     Variable(fn(&mut Settings) -> &mut String),
     /// A string that is never shown, because it may contain a secret. It may be empty if the default is.
     Hidden(fn(&mut Settings) -> &mut String),
-    /// The URL of a database, which is shown only without its password. If empty, no database is used.
+    /// The URL of a database, which is shown only without its password. If empty, history is in the SQLite file in the home.
     Database(fn(&mut Settings) -> &mut String),
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
@@ -168,7 +168,7 @@ impl SettingKey {
             | KeyTarget::Variable(_) => Some(toml::Value::String(text.to_owned())),
             KeyTarget::Names(_) | KeyTarget::Paths(_) | KeyTarget::Windows(_) => {
                 if is_toml_list(text) {
-                    return format!("list = {text}").parse::<toml::Table>().ok()?.remove("list");
+                    return text.parse().ok();
                 }
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))

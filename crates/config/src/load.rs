@@ -120,7 +120,7 @@ fn read_file(
                 origin: origin(),
                 key: section.clone(),
                 // The value is not shown, because it may contain a secret.
-                given: format!("of the type {}", value.type_str()),
+                given: format!("of type {}", value.type_str()),
                 allowed: format!("a section: [{section}]"),
             });
         };
@@ -273,7 +273,7 @@ mod tests {
             ("[model]\ndaily_cost = -1", "a number of US dollars from 0"),
             ("[model]\nprice_input = nan", "a number of US dollars from 0"),
             ("[model]\nmax_output = 64001", "`model.max_output_ceiling` (64000)"),
-            ("daemon = 3", "`daemon` is of the type integer; expected a section"),
+            ("daemon = 3", "`daemon` is of type integer; expected a section"),
             ("[compact]\nkeep_min_tokens = 50000", "must not be greater than"),
             ("[daemon", "is not valid TOML: line 1"),
             ("[daemon]\nsocket = true\nlisten =", "is not valid TOML: line 3"),

@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 use crate::check::DailyCheck;
 use crate::home::lock_home;
 use crate::open::{OpenStore, open_store};
-use crate::{Daemon, Inner, NEVER, Services, connect};
+use crate::{Daemon, Inner, NO_FAULT, Services, connect};
 
 impl Daemon {
     /// Locks the home, opens the store and starts the services.
@@ -68,7 +68,7 @@ impl Daemon {
             database,
             loaded,
             check: check.clone(),
-            faulty_since: AtomicI64::new(NEVER),
+            faulty_since: AtomicI64::new(NO_FAULT),
             _lock: lock,
         };
         let runner =

@@ -39,8 +39,8 @@ pub use open::with_password;
 
 use crate::check::DailyCheck;
 
-/// A time that has not been.
-const NEVER: i64 = 0;
+/// Value of `faulty_since` while the store has no fault.
+const NO_FAULT: i64 = 0;
 
 /// The running daemon; clones share it.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ struct Inner {
     /// Set when the pauses and the ledger have been read.
     loaded: OnceCell<()>,
     check: DailyCheck,
-    /// Since when the store has had a fault, in microseconds since 1970, or [`NEVER`].
+    /// Since when the store has had a fault, in microseconds since 1970, or [`NO_FAULT`].
     faulty_since: AtomicI64,
     _lock: File,
 }
@@ -125,7 +125,7 @@ impl Daemon {
     /// Returns since when the store has had its fault, in words.
     fn faulty_since(&self) -> String {
         match self.inner.faulty_since.load(Ordering::Relaxed) {
-            NEVER => String::new(),
+            NO_FAULT => String::new(),
             since => {
                 let seconds = since / 1_000_000;
                 format!(" (since {})", rfc3339(UnixMicros(seconds * 1_000_000)))

@@ -169,6 +169,7 @@ mod tests {
             "nonsense://x",
             "notes",
             "postgres://ann@db:notaport/notes",
+            "postgres://ann@db/notes?sslmode=REQUIRE",
             "postgres://ann@db/notes?sslmode=always",
             "postgres://ann@db/notes?port=x",
             "postgres://ann@db/notes?pasword=x",

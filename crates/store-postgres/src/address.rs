@@ -5,25 +5,11 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use bethink_config::database_url::PARAMETERS;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use crate::opened::PostgresOpenError;
-
-/// The parameters that a URL may have. Others are refused: sqlx would log them with their values, and one of them may be a
-/// misspelled password.
-const PARAMETERS: [&str; 10] = [
-    "sslmode",
-    "sslrootcert",
-    "sslcert",
-    "sslkey",
-    "host",
-    "port",
-    "dbname",
-    "user",
-    "password",
-    "options[search_path]",
-];
 
 /// The schema that PostgreSQL uses without other settings.
 const USUAL_SCHEMA: &str = "public";

@@ -4,7 +4,8 @@ use bethink_store::StoreResult;
 use sqlx::{Executor, PgConnection, Postgres};
 use uuid::Uuid;
 
-use crate::sql::sql;
+use crate::opened::PostgresOpenError;
+use crate::sql::{Row, sql};
 
 /// These locks are about the rows of one schema. Locks of another schema have other keys, although PostgreSQL has one set of
 /// advisory locks for all schemas of a database.
@@ -22,8 +23,8 @@ const TRY_LOCK_FOR_CONNECTION: &str = "SELECT pg_try_advisory_lock($1)";
 const TRY_LOCK_SHARED_FOR_CONNECTION: &str = "SELECT pg_try_advisory_lock_shared($1)";
 const UNLOCK_FOR_CONNECTION: &str = "SELECT pg_advisory_unlock($1)";
 
-/// The server process and the database user that hold a lock, if it is not one of this user's processes.
-const STRANGER: &str = "
+/// Finds another database user who holds the lock: the process id of the connection, and the user's name.
+const OTHER_USER_WITH_LOCK: &str = "
     SELECT pid::BIGINT, usename::TEXT
     FROM pg_locks
     JOIN pg_stat_activity USING (pid)
@@ -142,11 +143,17 @@ pub(crate) async fn unlock_for_connection(
     sql(UNLOCK_FOR_CONNECTION).bind(lock.key()).run(db).await.map(drop)
 }
 
-/// Returns the server process and the name of another database user who holds the lock. Whoever may connect to a database can take
-/// any advisory lock in it.
-pub(crate) async fn stranger(
+/// Says that another database user holds the lock; `usual` if none does. Anyone who can connect to a database can take any advisory
+/// lock in it.
+pub(crate) async fn refusal(
     db: impl Executor<'_, Database = Postgres>,
     lock: Lock<'_>,
-) -> StoreResult<Option<(i64, String)>> {
-    sql(STRANGER).bind(lock.key()).optional(db, |row| Ok((row.get(0)?, row.get(1)?))).await
+    usual: PostgresOpenError,
+) -> PostgresOpenError {
+    let read = |row: &Row| Ok((row.get(0)?, row.get(1)?));
+    let found = sql(OTHER_USER_WITH_LOCK).bind(lock.key()).optional(db, read).await;
+    match found {
+        Ok(Some((process, user))) => PostgresOpenError::Locked { user, process },
+        _ => usual,
+    }
 }

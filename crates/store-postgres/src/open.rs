@@ -77,7 +77,7 @@ impl PostgresStore {
     }
 }
 
-pub(crate) async fn prepare(
+async fn prepare(
     db: &mut PgConnection,
     claim: Option<&mut DaemonClaim>,
 ) -> Result<PostgresOpenReport, PostgresOpenError> {

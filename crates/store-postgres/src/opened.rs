@@ -27,9 +27,9 @@ pub enum PostgresOpenError {
     Address,
     /// The parameter's name, unless it may be a part of a password.
     #[error(
-        "the URL has a parameter that is not supported{}; supported are sslmode, sslrootcert, sslcert, sslkey, host, port, \
-         dbname, user, password and options[search_path]",
-        .0.as_ref().map(|name| format!(": `{name}`")).unwrap_or_default()
+        "the URL has a parameter that is not supported{}; supported are {}",
+        .0.as_ref().map(|name| format!(": `{name}`")).unwrap_or_default(),
+        bethink_config::database_url::PARAMETERS.join(", ")
     )]
     Parameter(Option<String>),
     #[error(
@@ -65,9 +65,9 @@ pub enum PostgresOpenError {
     )]
     Locked { user: String, process: i64 },
     #[error(
-        "the schema {own} has no history, but the schema {other} of the same database has one of yours; to use that, add \
-         `?options[search_path]={other}` to the URL, or move it to {own} (see docs/team.md); to begin another history in {own}, add \
-         `?options[search_path]={own}`"
+        "the schema {own} is empty, but your history is in the schema {other} of the same database; to use it there, add the \
+         parameter `options[search_path]={other}` to the URL; to move it to {own}, see docs/team.md; to start a new history in {own}, add \
+         `options[search_path]={own}`"
     )]
     OtherSchema { own: String, other: String },
     #[error(

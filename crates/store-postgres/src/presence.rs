@@ -25,8 +25,6 @@ use crate::options::{CONNECT, DaemonIdentity, PING_PAUSE, TAKE_PAUSE, TAKE_TRIES
 use crate::schema;
 use crate::sql::sql;
 
-const SCHEMA: &str = "SELECT current_schema()::TEXT";
-
 /// A channel's name is the only protection of what is sent on it.
 const CHANNEL: &str = "SELECT channel FROM database_state";
 
@@ -185,7 +183,10 @@ impl Presence {
         let Some((schema, channel)) = place.get().filter(|_| is_lost) else { return Ok(()) };
         let mut connection = PresenceConnection::open(address).await?;
         if !connection.try_lock(Lock::Number(*number)).await? {
-            return Err(connection.refusal(Lock::Number(*number), earlier()).await.into());
+            return Err(connection
+                .refusal(Lock::Number(*number), earlier_connection_error())
+                .await
+                .into());
         }
         let (home, daemons) = (Lock::Home(schema, identity.home), Lock::Daemons(schema));
         if !connection.try_lock(home).await? {
@@ -329,11 +330,10 @@ impl DaemonClaim {
     ) -> Result<Self, PostgresOpenError> {
         let settings @ DaemonSettings { number, home } = presence.settings();
         let mut connection = PresenceConnection::open(address).await?;
-        let schema: Option<String> = sql(SCHEMA).value(&mut connection.listener).await?;
-        let schema = schema.ok_or(PostgresOpenError::NoSchema)?;
+        let schema = schema::name(&mut connection.listener).await?;
         address.note_schema(&schema);
         if !connection.try_lock(Lock::Number(number)).await? {
-            return Err(connection.refusal(Lock::Number(number), earlier()).await);
+            return Err(connection.refusal(Lock::Number(number), earlier_connection_error()).await);
         }
         for tries in 1.. {
             if connection.try_lock(Lock::Home(&schema, home)).await? {
@@ -385,7 +385,7 @@ impl DaemonClaim {
 }
 
 /// The connection of this daemon that was lost may still have its lock.
-fn earlier() -> PostgresOpenError {
+fn earlier_connection_error() -> PostgresOpenError {
     let why = "the server has not yet ended this daemon's earlier connection";
     PostgresOpenError::Unreachable(why.to_owned())
 }
@@ -426,12 +426,9 @@ impl PresenceConnection {
         self.refusal(lock, in_use).await
     }
 
-    /// Says that another database user has the lock; `usual` if none has.
+    /// See [`locks::refusal`].
     async fn refusal(&mut self, lock: Lock<'_>, usual: PostgresOpenError) -> PostgresOpenError {
-        match locks::stranger(&mut self.listener, lock).await {
-            Ok(Some((process, user))) => PostgresOpenError::Locked { user, process },
-            _ => usual,
-        }
+        locks::refusal(&mut self.listener, lock, usual).await
     }
 
     /// Returns the names of other daemons that run. The table of names may not exist yet.

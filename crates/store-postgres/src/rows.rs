@@ -18,7 +18,7 @@ use crate::address::PostgresAddress;
 use crate::connect::{self, lasting};
 use crate::error::from_sqlx;
 use crate::locks::{self, Lock};
-use crate::open::{check_encoding, prepare};
+use crate::open::check_encoding;
 use crate::opened::PostgresOpenError;
 use crate::options::{PREPARE, TAKE_PAUSE, TAKE_TRIES};
 use crate::row_values::{bind, copied, notes_files, tags, words_hashes};
@@ -67,8 +67,6 @@ const COLUMNS: &str = "
       AND attnum > 0
       AND NOT attisdropped
     ORDER BY relname COLLATE \"C\", attname COLLATE \"C\"";
-
-const SCHEMA: &str = "SELECT current_schema()::TEXT";
 
 /// Names of the daemons that run.
 const RUNNING: &str = "
@@ -187,7 +185,7 @@ impl PostgresRows {
             // A newer version of bethink continues a copy: rows that differ are copied again.
             PostgresTarget::Unfinished(_) | PostgresTarget::Filled(_) => {}
         }
-        let prepared = timeout(PREPARE, prepare(&mut rows.db, None)).await;
+        let prepared = timeout(PREPARE, schema::prepare(&mut rows.db, None)).await;
         prepared.map_err(|_| {
             PostgresOpenError::Migrate("the server did not answer in time".to_owned())
         })??;
@@ -473,22 +471,23 @@ pub(crate) async fn connect(
     // A pool tries again as long as a server refuses connections, and then does not say why.
     drop(connect::connect(address).await?.close().await);
     let mut db = lasting(address).acquire().await.map_err(from_sqlx)?;
-    let schema: Option<String> = sql(SCHEMA).value(&mut *db).await?;
-    address.note_schema(&schema.ok_or(PostgresOpenError::NoSchema)?);
+    address.note_schema(&schema::name(&mut *db).await?);
     sql(NO_LIMIT).run(&mut *db).await?;
     Ok(db)
 }
 
 /// Takes the lock that each daemon shares, until the connection ends.
 async fn lock_out_daemons(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
-    let schema: String = sql(SCHEMA).value(&mut *db).await?;
+    let schema = schema::name(&mut *db).await?;
+    let daemons = Lock::Daemons(&schema);
     for _ in 0..TAKE_TRIES {
-        if locks::try_lock_for_connection(&mut *db, Lock::Daemons(&schema)).await? {
+        if locks::try_lock_for_connection(&mut *db, daemons).await? {
             return Ok(());
         }
         sleep(TAKE_PAUSE).await;
     }
     // The table of names may not exist yet.
-    let running = sql(RUNNING).value(db).await;
-    Err(PostgresOpenError::Daemons(running.unwrap_or_else(|_| "an unknown process".to_owned())))
+    let running = sql(RUNNING).value(&mut *db).await;
+    let running = running.unwrap_or_else(|_| "an unknown process".to_owned());
+    Err(locks::refusal(db, daemons, PostgresOpenError::Daemons(running)).await)
 }

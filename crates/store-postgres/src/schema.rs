@@ -14,7 +14,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
 const LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, FALSE)";
 
-const NO_SCHEMA: &str = "SELECT current_schema() IS NULL";
+const SCHEMA: &str = "SELECT current_schema()::TEXT";
 
 /// Returns whether the schema has the migrations table, and whether it has any tables of another program. Tables of extensions do
 /// not count.
@@ -74,12 +74,20 @@ const OTHER_SCHEMA: &str = "
     ORDER BY nspname
     LIMIT 1";
 
+/// Returns the schema of the tables.
+pub(crate) async fn name(
+    db: impl Executor<'_, Database = Postgres>,
+) -> Result<String, PostgresOpenError> {
+    let found: Option<String> = sql(SCHEMA).value(db).await?;
+    found.ok_or(PostgresOpenError::NoSchema)
+}
+
 /// Returns whether the database has only a part of the rows of another one.
 pub(crate) async fn has_unfinished_copy(db: &mut PgConnection) -> StoreResult<bool> {
     sql(HAS_UNFINISHED_COPY).bind(UNFINISHED_COPY.to_owned()).value(db).await
 }
 
-/// Checks that the database is of this version, and not only a part of another one.
+/// Checks that the tables are of this version, and are not an unfinished copy.
 pub(crate) async fn must_be_complete(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
     let found = look(db).await?;
     // First, because a copy that was interrupted while it created the tables has none or older ones.
@@ -98,9 +106,7 @@ pub(crate) async fn prepare(
     db: &mut PgConnection,
     mut claim: Option<&mut DaemonClaim>,
 ) -> Result<bool, PostgresOpenError> {
-    if sql(NO_SCHEMA).value(&mut *db).await? {
-        return Err(PostgresOpenError::NoSchema);
-    }
+    name(&mut *db).await?;
     sql(LOCK_TIMEOUT).bind(MIGRATION_LOCK.to_owned()).run(&mut *db).await?;
     locks::lock_for_connection(&mut *db, Lock::Schema).await?;
     let found = look(db).await?;

@@ -95,7 +95,7 @@ const LOCK_TO_DELETE: &str = "
     WHERE id = $1
     FOR UPDATE";
 
-/// Keeps a choice whether to share the session's directory from being made until the end of the transaction.
+/// Locks the row that says that the session's directory is shared, so that it does not change before the transaction ends.
 const LOCK_SHARED: &str = "
     SELECT project
     FROM shared_projects
@@ -103,7 +103,8 @@ const LOCK_SHARED: &str = "
     WHERE id = $1
     FOR SHARE OF shared_projects";
 
-/// Forks and children are shared because their parent is. Without it, this has to be said of them.
+/// Forks and children may be shared only because their parent is. Before the parent is deleted, this stores for each of them that it is
+/// shared.
 const KEEP_SHARED: &str = "
     INSERT INTO session_sharing (session, is_shared)
     SELECT session, TRUE

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::app::CliApp;
 use crate::args::{MemoryCommand, OfTeam, OneMemory};
-use crate::failure::Done;
+use crate::failure::{Done, text_of};
 use bethink_render::memory as render;
 
 use named::{all, find, flag, known, named_scope, scope};
@@ -42,7 +42,7 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
         MemoryCommand::Edit { one, allow } => write::edit(app, &client, &one, &allow).await,
         MemoryCommand::Rm { names, of } => write::rm(app, &client, names, &of).await,
         MemoryCommand::Search { query, of, limit } => {
-            search(app, &client, &query.join(" "), &of, limit).await
+            search(app, &client, &text_of(&query, "query")?, &of, limit).await
         }
         MemoryCommand::Export { to, of } => archive::export(app, &client, &to, &of).await,
         MemoryCommand::Import { from, of } => archive::import(app, &client, &from, &of).await,

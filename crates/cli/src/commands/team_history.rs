@@ -174,7 +174,7 @@ async fn share_session(app: &mut CliApp, client: &Client, shared: bool) -> Done 
     let id = short_id(session.id);
     let told = match &session.shared {
         Some(project) => format!("session {id} is shared with {project}"),
-        None => format!("session {id} is no longer shared"),
+        None => format!("session {id} is now private"),
     };
     Ok(screen.line(told)?)
 }

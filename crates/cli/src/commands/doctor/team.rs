@@ -11,8 +11,8 @@ const CHECK: &str = "team";
 const HISTORY: &str = "team history";
 
 pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
-    let mut findings = memory(app, client).await;
-    findings.extend(history(client).await);
+    let (mut findings, history) = tokio::join!(memory(app, client), history(client));
+    findings.extend(history);
     findings
 }
 
