@@ -66,8 +66,8 @@ pub struct TeamMember {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ShareHistory {
     pub project_dir: String,
-    /// Name of the team project, which all people who work on it must use. By default, the one that the directory is already
-    /// shared with, or else the name of the repository from which the directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
+    /// Name of the team project; all people who work on it must use the same one. By default, the one that the directory is already
+    /// shared with, or else the name of the repository from which the directory was cloned, such as `github.com/ann/mill`. If the project does not exist, it is created, with this person as its admin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Also share the sessions that began before now.

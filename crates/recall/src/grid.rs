@@ -37,7 +37,7 @@ impl Grid {
         (at < end).then_some(at)
     }
 
-    /// Returns the messages of a session that are at most this far from one of it.
+    /// Returns the indexes of the session's messages that are at most `reach` messages away from the message at `at`.
     pub(crate) fn around(&self, session: u32, at: usize, reach: usize) -> Range<usize> {
         let (start, end) = (self.starts[session as usize], self.starts[session as usize + 1]);
         at.saturating_sub(reach).max(start)..(at + reach + 1).min(end)

@@ -79,8 +79,8 @@ problems! {
     OfService(ContextOverflow) => UNPROCESSABLE_ENTITY, "The prompt does not fit the context window";
     OfService(NotCompactable) => CONFLICT, "The session cannot be compacted further";
     OfService(StorageFull) => INSUFFICIENT_STORAGE, "The disk is full";
-    OfService(ReadOnly) => SERVICE_UNAVAILABLE, "Files or the database are read-only or not accessible";
-    OfService(StorageFailed) => SERVICE_UNAVAILABLE, "Files or the database could not be read or written";
+    OfService(ReadOnly) => SERVICE_UNAVAILABLE, "A file, a directory or the database is read-only or not accessible";
+    OfService(StorageFailed) => SERVICE_UNAVAILABLE, "A file or the database could not be read or written";
     OfService(StorageDamaged) => INTERNAL_SERVER_ERROR, "The database is damaged";
     OfService(ShuttingDown) => SERVICE_UNAVAILABLE, "The daemon is shutting down";
     OfService(Unreachable) => BAD_GATEWAY, "The remote is unreachable or denied access";

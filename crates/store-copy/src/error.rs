@@ -17,7 +17,7 @@ pub enum CopyError {
     )]
     TwoDatabases,
     #[error(
-        "--home names the home of rows in a database, but FROM and TO are both homes; leave it out"
+        "--home is only for copies to or from a PostgreSQL database, but FROM and TO are both homes; remove --home"
     )]
     NoDatabase,
     #[error("FROM and TO are the same home")]

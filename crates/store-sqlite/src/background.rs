@@ -1,8 +1,8 @@
-//! Work that computes for a while.
+//! Runs work that takes long or blocks.
 
 use bethink_store::{StoreError, StoreResult};
 
-/// Runs it on another thread than requests.
+/// Runs `work` on a thread for blocking tasks, so that it does not delay requests.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> StoreResult<T> {

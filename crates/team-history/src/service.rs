@@ -28,7 +28,7 @@ pub(crate) struct SharingState {
     pub(crate) problems: Mutex<HashMap<SessionId, String>>,
     /// Only one task reads at a time what is shared, so that none overwrites what a later one has read.
     reading: AsyncMutex<()>,
-    /// Whether a task waits to read it.
+    /// Whether a task of `resume_later` has not yet begun to read what is shared.
     is_waiting: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ impl TeamHistoryService {
     /// and enqueues what is not copied yet.
     pub async fn resume(&self) -> Result<()> {
         let _alone = self.state.reading.lock().await;
-        // What changes from now on may not be seen any more.
+        // This read may miss later changes, so `resume_later` must start another task for them.
         self.state.is_waiting.store(false, Ordering::Release);
         let store = self.cx.store();
         let shared = store.shared_projects().await?;
@@ -68,7 +68,7 @@ impl TeamHistoryService {
         self.copy_later(shared).await
     }
 
-    /// Does the same in the background. One task that has not begun is enough for all changes until then.
+    /// Calls `resume` in the background. Does nothing if such a task has not begun yet, because it will see all changes up to now.
     pub fn resume_later(&self) {
         if self.state.is_waiting.swap(true, Ordering::AcqRel) {
             return;

@@ -3626,8 +3626,8 @@ export interface components {
          *     - `context_overflow` (422): The prompt does not fit the context window.
          *     - `not_compactable` (409): The session cannot be compacted further.
          *     - `storage_full` (507): The disk is full.
-         *     - `read_only` (503): Files or the database are read-only or not accessible.
-         *     - `storage_failed` (503): Files or the database could not be read or written.
+         *     - `read_only` (503): A file, a directory or the database is read-only or not accessible.
+         *     - `storage_failed` (503): A file or the database could not be read or written.
          *     - `storage_damaged` (500): The database is damaged.
          *     - `shutting_down` (503): The daemon is shutting down.
          *     - `unreachable` (502): The remote is unreachable or denied access.
@@ -4295,8 +4295,8 @@ export interface components {
             /** @description A directory of the project. */
             project_dir: string;
             /**
-             * @description Name of the team project, which all people who work on it must use. By default, the one that the directory is already
-             *     shared with, or else the name of the repository from which the directory was cloned, such as `github.com/ann/mill`. A new project is created, with this person as its admin.
+             * @description Name of the team project; all people who work on it must use the same one. By default, the one that the directory is already
+             *     shared with, or else the name of the repository from which the directory was cloned, such as `github.com/ann/mill`. If the project does not exist, it is created, with this person as its admin.
              */
             project?: string | null;
             /** @description Also share the sessions that began before now. */
