@@ -59,7 +59,7 @@ impl MemoryService {
         }
     }
 
-    /// Notes the directory of a project that has a new memory. The file is only used to list projects, so a failure
+    /// Notes the directory of a project that gets a memory. The file is only used to list projects, so a failure
     /// fails nothing.
     pub(crate) async fn note_root(&self, project: &MemoryProject) {
         let dir = Home::new(&self.cx.settings().home).memory().join(&project.key);

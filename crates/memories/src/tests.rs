@@ -9,6 +9,7 @@ mod pinned;
 mod questions;
 mod recording;
 mod replaced;
+mod roots;
 
 use bethink_config::Settings;
 use bethink_memdir::Scope;

@@ -80,6 +80,10 @@ impl MemoryService {
             }
             (None, _) => {}
         }
+        // Before the file, so that a kill leaves no memory of an unknown project.
+        if write.text.is_some() && write.scope == Scope::Private {
+            self.note_root(project).await;
+        }
         let turn = directory.turn(&write.file).await;
         let current = directory.read_file(&write.file).await?;
         let current = current.as_ref().and_then(FileContent::text);
@@ -114,9 +118,6 @@ impl MemoryService {
             let caps =
                 caps.iter().filter(|warning| !matches!(warning, IndexWarning::LongLine { .. }));
             warnings.extend(caps.map(ToString::to_string));
-        }
-        if outcome == MemoryOutcome::Created && write.scope == Scope::Private {
-            self.note_root(project).await;
         }
         if outcome != MemoryOutcome::Same {
             self.publish_memory(project, &write, outcome);
