@@ -1,6 +1,7 @@
 //! What a person meets first: help, hints, errors, confirmations, settings.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -118,6 +119,38 @@ fn a_subdirectory_has_the_sessions_of_its_project() {
     let listed = done(terminal.run_in(&below, &["session", "ls"]));
     assert!(listed.contains("above"), "{listed}");
     assert!(done(terminal.run_in(&below, &["session", "show"])).contains("above"));
+}
+
+#[test]
+fn the_sessions_of_all_worktrees_are_listed_and_searched_together() {
+    let terminal = Terminal::new();
+    let [main, tree] = ["mill", "mill-fix"].map(|name| terminal.path().join(name));
+    fs::create_dir_all(&main).unwrap();
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(words);
+        let ended = git.current_dir(&main).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+    git(&["worktree", "add", "-q", "../mill-fix"]);
+    let file = fixture("plain.jsonl");
+    let file = file.to_str().unwrap();
+    done(terminal.run(&["import", file, "--project", main.to_str().unwrap()]));
+    // Nothing was said in this worktree yet.
+    let shown = terminal.run_in(&tree, &["session", "show"]);
+    assert!(shown.err.contains("most recent session of the project"), "{shown:?}");
+    assert!(done(terminal.run_in(&tree, &["search", "water"])).contains('#'));
+    done(terminal.run_in(&tree, &["session", "new", "--title", "the fix"]));
+    for dir in [&main, &tree] {
+        let listed = done(terminal.run_in(dir, &["session", "ls"]));
+        assert!(listed.lines().count() == 3 && listed.contains("mill-fix"), "{listed}");
+        assert!(done(terminal.run_in(dir, &["search", "water"])).contains('#'));
+    }
+    // Each worktree has its own newest session.
+    assert!(done(terminal.run_in(&tree, &["session", "show"])).contains("the fix"));
+    assert!(!done(terminal.run_in(&main, &["session", "show"])).contains("the fix"));
 }
 
 #[test]

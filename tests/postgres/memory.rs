@@ -132,6 +132,53 @@ fn memory_follows_the_person_to_another_machine() {
 }
 
 #[test]
+fn the_sessions_of_all_clones_are_listed_and_searched_together() {
+    let world = World::shared();
+    let database = world.database();
+    let [ant, bee] = [(); 2].map(|()| Machine::new(world.home(&database)));
+    let at_ant = ant.clone_of(URL, "mill");
+    let at_bee = bee.clone_of("git@github.com:ann/mill", "src/mill-2");
+    let other = bee.clone_of("git@github.com:ann/sail", "sail");
+    let begin = |machine: &Machine, dir: &Path| {
+        let body = json!({ "project_dir": dir });
+        let session = machine.daemon.client().post("/v1/sessions", &body).ok();
+        let session = session["id"].as_str().unwrap().to_owned();
+        machine.daemon.append(&session, &[say::user("mend the wheel")]);
+        session
+    };
+    let listed = |machine: &Machine, dir: &Path| {
+        let path = format!("/v1/sessions?project_dir={}", dir.display());
+        let listed = machine.daemon.client().get(&path).ok();
+        let ids = listed["sessions"].as_array().unwrap().iter();
+        ids.map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let sessions = [begin(&ant, &at_ant), begin(&bee, &at_bee.join("src")), begin(&bee, &at_bee)];
+    let apart = begin(&bee, &other);
+    // Each machine learns of a clone when somebody uses it there.
+    let context = format!("/v1/sessions/{}/context", sessions[0]);
+    ant.daemon.client().post(&context, &json!({})).ok();
+    assert_eq!(listed(&bee, &at_bee).len(), 3);
+    for (machine, dir) in [(&ant, &at_ant), (&bee, &at_bee), (&ant, &at_bee)] {
+        let mut found = listed(machine, dir);
+        found.reverse();
+        assert_eq!(found, sessions);
+        let path = format!("/v1/search?q=wheel&limit=9&project_dir={}", dir.display());
+        let is_complete = || {
+            let found = machine.daemon.client().get(&path).ok();
+            (found["hits"].as_array().unwrap().len() == 3).then_some(())
+        };
+        assert!(
+            until(PATIENCE, is_complete).is_some(),
+            "{}",
+            machine.daemon.client().get(&path).ok()
+        );
+    }
+    assert_eq!(listed(&bee, &other), [apart]);
+    let exact = format!("/v1/sessions?exact=true&project_dir={}", at_ant.display());
+    assert_eq!(bee.daemon.client().get(&exact).ok()["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn both_versions_of_a_conflict_are_kept() {
     let world = World::shared();
     let database = world.database();

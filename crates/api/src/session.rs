@@ -145,8 +145,12 @@ pub struct SessionsPage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SessionQuery {
-    /// Only sessions of this project
+    /// Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines
     pub project_dir: Option<String>,
+    /// `true`: only sessions of exactly the directory `project_dir`
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    pub exact: bool,
     /// Text that the title or the ID contains; case does not matter in titles
     pub q: Option<String>,
     /// Only sessions with this tag

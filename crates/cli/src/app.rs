@@ -80,8 +80,9 @@ impl CliApp {
         }
     }
 
-    /// Returns the session to read: the named one, else the one that `--session` names, else the project's newest. If the
-    /// project has no sessions, returns the newest session of any project, and a note says so.
+    /// Returns the session to read: the named one, else the one that `--session` names, else the newest of the nearest directory with
+    /// sessions, because another agent may be working in another worktree. If there is none, returns the newest session of the project,
+    /// or of any project, and a note says so.
     pub(crate) async fn session(
         &mut self,
         client: &Client,
@@ -97,22 +98,26 @@ impl CliApp {
                 Err(_) => one_of(id, "session", all_sessions(client).await?, |one| one.id),
             };
         }
-        if let Some(session) = self.newest_of_project(client).await? {
+        if let Some(dir) = self.sessions_dir(client).await?
+            && let Some(session) = newest(client, Some(&dir), true).await?
+        {
             return Ok(session);
         }
-        let Some(session) = newest(client, None).await? else {
-            return Err(CliFailure::hinted(
-                "there are no sessions yet",
-                "run `bethink import` to import recorded sessions, or `bethink session new` to create one",
-            ));
-        };
-        self.screen.note(format!(
-            "there are no sessions in {}; using the most recent session of any project, {} in {}",
-            self.project.display(),
-            short_id(session.id),
-            session.project_dir
-        ))?;
-        Ok(session)
+        let project = self.project_dir();
+        for (dir, whose) in [(Some(&*project), "the project"), (None, "any project")] {
+            if let Some(session) = newest(client, dir, false).await? {
+                self.screen.note(format!(
+                    "there are no sessions in {project}; using the most recent session of {whose}, {} in {}",
+                    short_id(session.id),
+                    session.project_dir
+                ))?;
+                return Ok(session);
+            }
+        }
+        Err(CliFailure::hinted(
+            "there are no sessions yet",
+            "run `bethink import` to import recorded sessions, or `bethink session new` to create one",
+        ))
     }
 
     /// Returns the session to change. A session of another project must be named.
@@ -132,9 +137,19 @@ impl CliApp {
         self.session(client, named).await
     }
 
-    /// Returns the directory whose sessions are used: the project's, or its nearest parent that has sessions. For a
-    /// project that was named with `--project`, parents are not searched.
-    pub(crate) async fn sessions_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
+    /// Returns the directory whose project is listed and searched: this one if its project has sessions, or else the nearest parent
+    /// with sessions.
+    pub(crate) async fn listed_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
+        let project_dir = self.project_dir();
+        match has_sessions(client, &project_dir, false).await? {
+            true => Ok(Some(project_dir)),
+            false => self.sessions_dir(client).await,
+        }
+    }
+
+    /// Returns the nearest directory with sessions: this one or a parent. For a project that was named with `--project`, parents
+    /// are not searched.
+    async fn sessions_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
         let dirs = self.project.ancestors().take(if self.project_given { 1 } else { usize::MAX });
         self.nearest_with_sessions(client, dirs).await
     }
@@ -146,34 +161,35 @@ impl CliApp {
         dirs: impl Iterator<Item = &Path>,
     ) -> Result<Option<String>, CliFailure> {
         for dir in dirs.filter(|dir| dir.parent().is_some()) {
-            let project_dir = Some(dir.display().to_string());
-            let query = SessionQuery { project_dir, limit: Some(1), ..SessionQuery::default() };
-            if !client.sessions(&query).await?.sessions.is_empty() {
-                return Ok(query.project_dir);
+            let dir = dir.display().to_string();
+            if has_sessions(client, &dir, true).await? {
+                return Ok(Some(dir));
             }
         }
         Ok(None)
     }
-
-    async fn newest_of_project(&self, client: &Client) -> Result<Option<Session>, CliFailure> {
-        match self.sessions_dir(client).await? {
-            Some(dir) => newest(client, Some(dir)).await,
-            None => Ok(None),
-        }
-    }
 }
 
-/// Returns the newest session of a directory, or of all directories. A subagent's session is returned only if the newest 100
-/// sessions contain no other.
+/// Returns the newest session of a directory's project, of exactly this directory, or of all directories. A subagent's session is
+/// returned only if the newest 100 sessions contain no other.
 async fn newest(
     client: &Client,
-    project_dir: Option<String>,
+    dir: Option<&str>,
+    exact: bool,
 ) -> Result<Option<Session>, CliFailure> {
-    let query = SessionQuery { project_dir, limit: Some(PAGE), ..SessionQuery::default() };
+    let (project_dir, limit) = (dir.map(str::to_owned), Some(PAGE));
+    let query = SessionQuery { project_dir, exact, limit, ..SessionQuery::default() };
     let sessions = client.sessions(&query).await?.sessions;
     let is_own = |one: &Session| one.parent.is_none() || one.forked_at_seq.is_some();
     let own = sessions.iter().position(is_own);
     Ok(sessions.into_iter().nth(own.unwrap_or(0)))
+}
+
+/// Tells whether a directory's project, or exactly this directory, has sessions.
+async fn has_sessions(client: &Client, dir: &str, exact: bool) -> Result<bool, CliFailure> {
+    let (project_dir, limit) = (Some(dir.to_owned()), Some(1));
+    let query = SessionQuery { project_dir, exact, limit, ..SessionQuery::default() };
+    Ok(!client.sessions(&query).await?.sessions.is_empty())
 }
 
 /// Returns the directory that an environment variable names. An empty or relative value counts as unset.

@@ -21,7 +21,7 @@ pub(crate) async fn pick(app: &mut CliApp, client: &Client) -> Result<Session, C
             hint: "name a session by its id, or use `last`".into(),
         });
     }
-    let project_dir = app.sessions_dir(client).await?;
+    let project_dir = app.listed_dir(client).await?;
     let query = SessionQuery { project_dir, limit: Some(CHOICES), ..SessionQuery::default() };
     let mut sessions = client.sessions(&query).await?.sessions;
     for (number, session) in (1..).zip(&sessions) {

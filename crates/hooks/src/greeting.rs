@@ -57,7 +57,7 @@ impl HookService {
     /// so when a session starts, the newest stored session is the previous one.
     async fn last_session_began(&self, dir: &str) -> Result<Option<UnixMicros>> {
         let filter =
-            SessionFilter { project_dir: Some(dir.to_owned()), ..SessionFilter::default() };
+            SessionFilter { project_dirs: Some(vec![dir.to_owned()]), ..SessionFilter::default() };
         // They are in the order of their last changes.
         let page = PageRequest { limit: RECENT, cursor: None };
         let (sessions, _) = self.cx.store().sessions(filter, page).await?;

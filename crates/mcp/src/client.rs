@@ -49,16 +49,24 @@ impl McpClient {
         })
     }
 
-    /// Returns the nearest project with sessions that is `dir` or contains it; `dir` itself if there is none.
-    pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, ServiceError> {
+    /// Returns the directories with sessions of the project that has this directory; if there are none, the nearest one that contains it.
+    pub(crate) async fn session_dirs(&self, dir: &str) -> Result<Vec<String>, ServiceError> {
+        let dirs = self.daemon.memories.session_dirs(dir).await?;
+        match dirs.is_empty() {
+            true => Ok(self.nearest_with_sessions(dir).await?.into_iter().collect()),
+            false => Ok(dirs),
+        }
+    }
+
+    /// Returns the nearest directory with sessions: this one, or one that contains it.
+    async fn nearest_with_sessions(&self, dir: &str) -> Result<Option<String>, ServiceError> {
         let known = self.daemon.sessions.projects().await?.projects;
         let holds = |project: &str| {
             let rest = dir.strip_prefix(project.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let nearest = known.into_iter().map(|project| project.project_dir);
-        let nearest = nearest.filter(|project| holds(project)).max_by_key(String::len);
-        Ok(nearest.unwrap_or(dir))
+        let known = known.into_iter().map(|project| project.project_dir);
+        Ok(known.filter(|project| holds(project)).max_by_key(String::len))
     }
 
     /// Returns the given session, or else the one in the client's headers. Fails if there is neither.
@@ -87,7 +95,7 @@ impl McpClient {
     }
 
     async fn newest(&self, dir: String) -> Result<SessionId, ServiceError> {
-        let sessions = self.newest_of(dir.clone(), 1).await?;
+        let sessions = self.newest_of(&dir, 1).await?;
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
             ServiceError::not_found(format!("{dir} has no sessions"))
@@ -95,17 +103,21 @@ impl McpClient {
         })
     }
 
-    async fn newest_of(&self, dir: String, most: usize) -> Result<Vec<api::Session>, ServiceError> {
-        let dir = self.project_of_sessions(dir).await?;
-        let (project_dir, limit) = (Some(dir), Some(most));
-        let query = api::SessionQuery { project_dir, limit, ..api::SessionQuery::default() };
-        Ok(self.daemon.sessions.sessions(query).await?.sessions)
+    /// Returns the newest sessions of the nearest directory with sessions, or else of the project: an agent in another worktree has
+    /// its own sessions.
+    async fn newest_of(&self, dir: &str, most: usize) -> Result<Vec<api::Session>, ServiceError> {
+        let dirs = match self.nearest_with_sessions(dir).await? {
+            Some(nearest) => vec![nearest],
+            None => self.daemon.memories.session_dirs(dir).await?,
+        };
+        let query = api::SessionQuery { limit: Some(most), ..api::SessionQuery::default() };
+        Ok(self.daemon.sessions.sessions(Some(dirs), query).await?.sessions)
     }
 
     async fn unnamed(&self, project: Option<String>) -> ServiceError {
         let refusal = ServiceError::invalid("session_id", "is missing");
         let newest = match self.project(project) {
-            Ok(dir) => self.newest_of(dir, NAMED_SESSIONS).await.unwrap_or_default(),
+            Ok(dir) => self.newest_of(&dir, NAMED_SESSIONS).await.unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         let named = newest.iter().map(|session| match &session.title {

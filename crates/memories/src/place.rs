@@ -119,6 +119,18 @@ fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
     }
 }
 
+/// Returns the working trees of the project that has this root: the root itself, and the linked worktrees that its repository lists.
+pub(crate) fn trees_of(root: &Path) -> Vec<PathBuf> {
+    let listed =
+        fs::read_dir(root.join(".git/worktrees")).or_else(|_| fs::read_dir(root.join("worktrees")));
+    let own = listed.into_iter().flatten().flatten().map(|entry| entry.path());
+    let linked = own.filter_map(|own| {
+        let git = own.join(pointer(&own.join("gitdir"))?.trim());
+        git.parent().map(Path::to_path_buf)
+    });
+    std::iter::once(root.to_path_buf()).chain(linked).collect()
+}
+
 /// Reads a file that consists of a single short line.
 fn pointer(path: &Path) -> Option<String> {
     let kind = fs::symlink_metadata(path).ok()?;

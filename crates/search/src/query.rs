@@ -44,13 +44,13 @@ impl SearchService {
         self.search_in(SearchedHistory::Own(SearchScope::Session(id)), request).await
     }
 
-    /// Searches all sessions of a project, or of all projects.
+    /// Searches all sessions of these directories, or of all directories.
     pub async fn search_sessions(
         &self,
-        project_dir: Option<String>,
+        dirs: Option<Vec<String>>,
         request: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
-        let scope = project_dir.map_or(SearchScope::All, SearchScope::Project);
+        let scope = dirs.map_or(SearchScope::All, SearchScope::Directories);
         self.search_in(SearchedHistory::Own(scope), request).await
     }
 

@@ -67,12 +67,17 @@ impl SessionService {
         Ok(api::Session { agent, children, ..session })
     }
 
-    pub async fn sessions(&self, query: api::SessionQuery) -> Result<api::SessionsPage> {
-        let api::SessionQuery { project_dir, q, tag, parent, limit, cursor } = query;
+    /// Lists the sessions of these directories, which are those that the query means, or of all directories.
+    pub async fn sessions(
+        &self,
+        project_dirs: Option<Vec<String>>,
+        query: api::SessionQuery,
+    ) -> Result<api::SessionsPage> {
+        let api::SessionQuery { q, tag, parent, limit, cursor, .. } = query;
         if q.as_ref().is_some_and(|q| q.len() > MAX_QUERY) {
             return Err(ServiceError::invalid("q", format!("must have at most {MAX_QUERY} bytes")));
         }
-        let filter = SessionFilter { project_dir, q, tag, parent: parent.map(SessionId) };
+        let filter = SessionFilter { project_dirs, q, tag, parent: parent.map(SessionId) };
         let page = PageRequest { limit: page_limit(limit)?, cursor };
         let (sessions, next_cursor) =
             self.cx.store().sessions(filter, page).await.map_err(|error| match error {

@@ -17,7 +17,7 @@ const SCOPE: &str = "
     LEFT JOIN index_sessions
       ON index_sessions.session = sessions.id
     WHERE ($1 IS NULL OR sessions.id = $1)
-      AND ($2 IS NULL OR sessions.project_dir = $2)";
+      AND ($2 IS NULL OR sessions.project_dir = ANY ($2))";
 
 /// Finds the pages that may contain keys of each range: those of the smallest lists, which together fill `$6` pages, and for each
 /// larger list a row without a page. The first and the last page of a range in a segment also contain other keys, and do not
@@ -114,12 +114,13 @@ async fn find(
 }
 
 async fn scope(readers: &ConnectionQueue, scope: &SearchScope) -> StoreResult<SearchedSessions> {
-    let (id, dir) = match scope {
+    let (id, dirs) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Project(dir) => (None, Some(dir.clone())),
+        SearchScope::Directories(dirs) => (None, Some(dirs.clone())),
         SearchScope::All => (None, None),
     };
-    let listed = sql(SCOPE).bind(id).bind(dir).all(&mut *readers.get().await?, listed).await?;
+    let listing = sql(SCOPE).bind(id).bind_optional_list(dirs);
+    let listed = listing.all(&mut *readers.get().await?, listed).await?;
     if let (Some(id), []) = (id, &listed[..]) {
         return Err(not_found("session", id));
     }

@@ -35,7 +35,7 @@ const EXISTS: &str = "
 const LIST: &str = "
     SELECT *
     FROM sessions
-    WHERE ($1 IS NULL OR project_dir = $1)
+    WHERE ($1 IS NULL OR project_dir = ANY ($1))
       AND ($2 IS NULL OR parent = $2)
       AND ($3 IS NULL OR $3 = ANY(tag_keys))
       AND (
@@ -262,7 +262,7 @@ pub(crate) async fn list(
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
     let list = sql(LIST)
-        .bind(filter.project_dir)
+        .bind_optional_list(filter.project_dirs)
         .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())

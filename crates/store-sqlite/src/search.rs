@@ -27,7 +27,7 @@ const SCOPE: &str = "
     WHERE sessions.number IN (
         SELECT number FROM sessions WHERE id = ?1
         UNION ALL
-        SELECT number FROM sessions WHERE project_dir = ?2
+        SELECT number FROM sessions WHERE project_dir IN (SELECT value FROM json_each(?2))
         UNION ALL
         SELECT number FROM sessions WHERE ?1 IS NULL AND ?2 IS NULL
     )";
@@ -81,12 +81,12 @@ async fn find(readers: &Readers, ranges: Vec<KeyRange>) -> StoreResult<Vec<Found
 
 async fn scope(readers: &Readers, scope: &SearchScope) -> StoreResult<SearchedSessions> {
     type Listed = (Option<u32>, SessionId, Seq, Seq, u64, u64);
-    let (id, dir) = match scope {
+    let (id, dirs) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Project(dir) => (None, Some(dir.clone())),
+        SearchScope::Directories(dirs) => (None, Some(json!(dirs).to_string())),
         SearchScope::All => (None, None),
     };
-    let listed = sql(SCOPE).bind(id).bind(dir);
+    let listed = sql(SCOPE).bind(id).bind(dirs);
     let listed = listed
         .optional(&*readers.get().await, |row| row.json(0, "sessions in the search index"))
         .await?;

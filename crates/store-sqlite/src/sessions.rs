@@ -35,7 +35,7 @@ const EXISTS: &str = "
 const LIST: &str = "
     SELECT *
     FROM sessions
-    WHERE (?1 IS NULL OR project_dir = ?1)
+    WHERE (?1 IS NULL OR project_dir IN (SELECT value FROM json_each(?1)))
       AND (?2 IS NULL OR parent = ?2)
       AND (?3 IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?3))
       AND (?4 IS NULL OR instr(title_key, ?4) > 0 OR instr(lower(hex(id)), ?5) > 0)
@@ -146,7 +146,7 @@ pub(crate) async fn list(
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
     let list = sql(LIST)
-        .bind(filter.project_dir)
+        .bind(filter.project_dirs.map(|dirs| json!(dirs).to_string()))
         .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())

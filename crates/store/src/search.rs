@@ -38,8 +38,8 @@ pub struct IndexBatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchScope {
     Session(SessionId),
-    /// Every session of this project directory.
-    Project(String),
+    /// Every session of one of these project directories.
+    Directories(Vec<String>),
     /// Every session.
     All,
 }

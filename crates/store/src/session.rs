@@ -151,7 +151,8 @@ pub struct SessionChange {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    pub project_dir: Option<String>,
+    /// Only sessions of one of these directories.
+    pub project_dirs: Option<Vec<String>>,
     /// Part of the title or id, case-insensitive.
     pub q: Option<String>,
     pub tag: Option<String>,

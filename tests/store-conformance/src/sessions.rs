@@ -134,8 +134,15 @@ pub async fn filters_select(store: &impl Store) {
     assert_eq!(list(q("%")).await, [], "no wildcards");
     let tag = SessionFilter { tag: Some("blue".into()), ..SessionFilter::default() };
     assert_eq!(list(tag).await, [session_id(2)]);
-    let dir = SessionFilter { project_dir: Some("/other".into()), ..SessionFilter::default() };
-    assert_eq!(list(dir).await, [session_id(3)]);
+    let dirs = |dirs: &[&str]| SessionFilter {
+        project_dirs: Some(dirs.iter().map(|&dir| dir.into()).collect()),
+        ..SessionFilter::default()
+    };
+    assert_eq!(list(dirs(&["/other"])).await, [session_id(3)]);
+    let all = list(SessionFilter::default()).await;
+    let known = new_session(1).project_dir;
+    assert_eq!(list(dirs(&["/other", "/none", &known])).await, all);
+    assert_eq!(list(dirs(&[])).await, []);
     let parent = SessionFilter { parent: Some(session_id(1)), ..SessionFilter::default() };
     assert_eq!(list(parent).await, [session_id(4)]);
 }

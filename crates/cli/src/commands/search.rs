@@ -77,7 +77,7 @@ async fn place(app: &mut CliApp, client: &Client, all: bool) -> Result<SearchPla
     if all {
         return Ok(SearchPlace::AllProjects);
     }
-    match app.sessions_dir(client).await? {
+    match app.listed_dir(client).await? {
         Some(dir) => Ok(SearchPlace::Project(dir)),
         None if app.project_given => Ok(SearchPlace::Project(app.project_dir())),
         None => {

@@ -88,7 +88,7 @@ fn show_id(app: &mut CliApp, session: &Session) -> Done {
 async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     let project_dir = match what.all {
         true => None,
-        false => Some(app.sessions_dir(client).await?.unwrap_or_else(|| app.project_dir())),
+        false => Some(app.listed_dir(client).await?.unwrap_or_else(|| app.project_dir())),
     };
     let query =
         SessionQuery { project_dir, q: what.search, tag: what.tag, ..SessionQuery::default() };
@@ -133,8 +133,10 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     Ok(())
 }
 
+/// Shows the directories if there may be several.
 fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<StyledText> {
     let ids: Vec<_> = sessions.iter().map(|one| one.id).collect();
+    let all = all || sessions.windows(2).any(|pair| pair[0].project_dir != pair[1].project_dir);
     let mut table = match all {
         true => TextTable::new(&["session", ">messages", "changed", "project", "title"]),
         false => TextTable::new(&["session", ">messages", "changed", "title"]),

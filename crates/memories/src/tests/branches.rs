@@ -1,26 +1,12 @@
 //! Tests that memories learned on a branch are shown last elsewhere, until the branch is merged.
 
-use std::path::Path;
-use std::process::Command;
-
 use bethink_api as api;
 use bethink_config::Settings;
 use bethink_memdir::Scope;
 
-use super::home::start;
+use super::home::{git, start};
 use crate::prompt::index_texts;
 use crate::service::MemoryService;
-
-fn git(dir: &Path, args: &[&str]) {
-    let output = Command::new("git")
-        .args(["-c", "user.name=ada", "-c", "user.email=ada@h"])
-        .args(args)
-        .current_dir(dir)
-        .env("HOME", dir)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
 
 async fn remember(memories: &MemoryService, dir: &str, name: &str) {
     let request = api::Remember {

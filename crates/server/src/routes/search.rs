@@ -28,7 +28,7 @@ pub(crate) async fn session(
 #[utoipa::path(
     get, path = "/v1/search", tag = "search", operation_id = "project_search",
     params(
-        ("project_dir" = Option<String>, Query, description = "Any directory of the project; without it, all projects are searched"),
+        ("project_dir" = Option<String>, Query, description = "Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines; without it, all projects are searched"),
         api::SearchQuery,
     ),
     responses((status = 200, body = api::SearchHits))
@@ -38,7 +38,11 @@ pub(crate) async fn project(
     Asked(project): Asked<api::OptionalProjectQuery>,
     Asked(query): Asked<api::SearchQuery>,
 ) -> Reply {
-    HttpAnswer::ok(&app.daemon.search.search_sessions(project.project_dir, &query).await?)
+    let dirs = match project.project_dir {
+        Some(dir) => Some(app.daemon.memories.session_dirs(&dir).await?),
+        None => None,
+    };
+    HttpAnswer::ok(&app.daemon.search.search_sessions(dirs, &query).await?)
 }
 
 /// Rebuild the search index of a session from its history.

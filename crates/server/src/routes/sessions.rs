@@ -43,7 +43,12 @@ pub(crate) async fn list(
     State(app): State<ServerState>,
     Asked(asked): Asked<api::SessionQuery>,
 ) -> Reply {
-    let mut page = app.daemon.sessions.sessions(asked).await?;
+    let dirs = match &asked.project_dir {
+        Some(dir) if asked.exact => Some(vec![dir.clone()]),
+        Some(dir) => Some(app.daemon.memories.session_dirs(dir).await?),
+        None => None,
+    };
+    let mut page = app.daemon.sessions.sessions(dirs, asked).await?;
     app.daemon.team_history.mark_shared(&mut page.sessions).await?;
     HttpAnswer::ok(&page)
 }

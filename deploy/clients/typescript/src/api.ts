@@ -6444,7 +6444,7 @@ export interface operations {
     project_search: {
         parameters: {
             query: {
-                /** @description Any directory of the project; without it, all projects are searched */
+                /** @description Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines; without it, all projects are searched */
                 project_dir?: string;
                 /** @description A question, or words to look for */
                 q: string;
@@ -6486,8 +6486,10 @@ export interface operations {
     session_list: {
         parameters: {
             query?: {
-                /** @description Only sessions of this project */
+                /** @description Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines */
                 project_dir?: string;
+                /** @description `true`: only sessions of exactly the directory `project_dir` */
+                exact?: boolean;
                 /** @description Text that the title or the ID contains; case does not matter in titles */
                 q?: string;
                 /** @description Only sessions with this tag */

@@ -95,8 +95,8 @@ class SessionsView {
     const wanted = this.#context.route.query.get("project") ?? "";
     if (wanted !== "") this.#project.append(h("option", { value: wanted, selected: true }, shortDir(wanted)));
     const { projects } = await client.get("/v1/projects", { signal: this.#context.signal });
-    for (const { project_dir, sessions } of projects) {
-      if (project_dir !== wanted) this.#project.append(h("option", { value: project_dir }, `${shortDir(project_dir)} (${sessions})`));
+    for (const { project_dir } of projects) {
+      if (project_dir !== wanted) this.#project.append(h("option", { value: project_dir }, shortDir(project_dir)));
     }
   }
 
