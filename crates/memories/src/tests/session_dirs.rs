@@ -10,7 +10,7 @@ use super::home::{git, session_in, start};
 async fn worktrees_and_folders_belong_to_their_project_and_other_repositories_do_not() {
     let home = tempfile::tempdir().unwrap();
     let base = fs::canonicalize(home.path()).unwrap();
-    let memories = start(Settings::at(&base.join("home")), None).await;
+    let memories = start(Settings::at(base.join("home")), None).await;
     let dir = |name: &str| base.join(name).display().to_string();
     let inside = ["mill", "mill/src", "mill-fix", "mill-fix/src", "mill/gone"];
     let outside = ["mill/vendored", "mill-2", "mill-gone", "."];
