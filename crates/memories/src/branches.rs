@@ -137,13 +137,18 @@ impl MemoryService {
         if self.cx.now().0.saturating_sub(said.0) > RECENT_MICROS {
             return None;
         }
-        let mut dir = project.root.clone();
-        if let Some(session) = write.author.session {
-            dir = PathBuf::from(self.cx.store().session(session).await.ok()?.project_dir);
-        }
-        let checkout = blocking(move || Ok(Checkout::of(&dir))).await.ok()??;
-        Some((checkout.branch?, checkout.commit.to_string()))
+        let dir = match write.author.session {
+            Some(session) => self.cx.store().session(session).await.ok()?.project_dir,
+            None => project.root.display().to_string(),
+        };
+        branch_of(dir).await
     }
+}
+
+/// Returns the branch and the commit that are checked out in a directory.
+pub(crate) async fn branch_of(dir: String) -> Option<(String, String)> {
+    let checkout = blocking(move || Ok(Checkout::of(Path::new(&dir)))).await.ok()??;
+    Some((checkout.branch?, checkout.commit.to_string()))
 }
 
 /// Moves the lines of topics from unmerged branches to the end of an index, each with a note.

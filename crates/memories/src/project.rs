@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::Follow;
@@ -19,6 +20,10 @@ use crate::watch::Watcher;
 
 /// Maximum number of projects that are kept open and watched, because the system's file watches are limited.
 const READY: usize = 32;
+
+/// How long a directory is taken to be in the same project: a moment, because a worktree of another repository may be created there.
+/// A prompt needs its project several times.
+const ROOT_TIME: Duration = Duration::from_secs(1);
 
 /// A project, which includes all worktrees of its repository.
 #[derive(Debug)]
@@ -120,11 +125,20 @@ pub(crate) struct ProjectRegistry {
 struct KnownProjects {
     /// Open projects by root, each with the value of `uses` when it was last used.
     ready: HashMap<PathBuf, (u64, Arc<MemoryProject>)>,
-    /// The project root of each directory.
-    roots: HashMap<String, PathBuf>,
+    /// The project root of each directory, and when it was found.
+    roots: HashMap<String, (PathBuf, Instant)>,
     /// Locks by project key. They outlive the open project, because its work may still be running.
     turns: HashMap<String, Arc<ProjectTurns>>,
     uses: u64,
+}
+
+impl KnownProjects {
+    fn used(&mut self, root: &Path) -> Option<Arc<MemoryProject>> {
+        let (used, project) = self.ready.get_mut(root)?;
+        self.uses += 1;
+        *used = self.uses;
+        Some(Arc::clone(project))
+    }
 }
 
 impl ProjectRegistry {
@@ -147,15 +161,23 @@ impl ProjectRegistry {
     pub(crate) fn forget(&self, root: &Path) {
         let mut known = locked(&self.known);
         known.ready.remove(root);
-        known.roots.retain(|_, known| known != root);
+        known.roots.retain(|_, (known, _)| known != root);
     }
 
+    /// Returns the open project of a directory whose root was found a moment ago.
     pub(crate) fn known(&self, dir: &str) -> Option<Arc<MemoryProject>> {
-        let KnownProjects { ready, roots, uses, .. } = &mut *locked(&self.known);
-        let (used, project) = ready.get_mut(roots.get(dir)?)?;
-        *uses += 1;
-        *used = *uses;
-        Some(Arc::clone(project))
+        let known = &mut *locked(&self.known);
+        let (root, found) = known.roots.get(dir)?;
+        let root = (found.elapsed() < ROOT_TIME).then(|| root.clone())?;
+        known.used(&root)
+    }
+
+    /// Returns the open project that has this root, which was found for `dir`.
+    pub(crate) fn open(&self, dir: &str, root: &Path) -> Option<Arc<MemoryProject>> {
+        let known = &mut *locked(&self.known);
+        let project = known.used(root)?;
+        known.roots.insert(dir.to_owned(), (root.to_owned(), Instant::now()));
+        Some(project)
     }
 
     /// Returns the open project, or opens it. A project must not be open twice, because both instances would share one
@@ -186,8 +208,8 @@ impl ProjectRegistry {
             let Some(root) = oldest.map(|(root, _)| root.clone()) else { break };
             ready.remove(&root);
         }
-        roots.retain(|_, root| ready.contains_key(root));
-        roots.insert(dir.to_owned(), project.root.clone());
+        roots.retain(|_, (root, _)| ready.contains_key(root));
+        roots.insert(dir.to_owned(), (project.root.clone(), Instant::now()));
         project
     }
 }

@@ -10,6 +10,7 @@ use bethink_secrets::{ScannedText, scan};
 use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
 
+use crate::branches::branch_of;
 use crate::held_back::description_of;
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
@@ -39,7 +40,7 @@ pub(crate) struct NewTopic {
 impl MemoryService {
     pub async fn remember(&self, request: api::Remember) -> Result<api::MemoryWritten> {
         let project = self.project(&request.project_dir).await?;
-        let topic = self.topic(&request, "person")?;
+        let topic = self.topic(&request, "person").await?;
         let scope = request.scope.unwrap_or(Scope::of(topic.kind));
         let place = (scope, &**project.directory(scope));
         // Checked before the front matter is added, so that line numbers are those of the person's text.
@@ -53,7 +54,7 @@ impl MemoryService {
     pub async fn remember_for_agent(&self, request: api::Remember) -> Result<RememberOutcome> {
         self.refuse_if_unrecorded(&request.project_dir)?;
         let project = self.project(&request.project_dir).await?;
-        let topic = self.topic(&request, "agent")?;
+        let topic = self.topic(&request, "agent").await?;
         let scope = request.scope.unwrap_or(Scope::of(topic.kind));
         let place = (scope, &**project.directory(scope));
         self.check_words(place, &request.text, MemoryAuthor::Agent).await?;
@@ -83,7 +84,7 @@ impl MemoryService {
         Ok(RememberOutcome::Proposed(Box::new(self.propose_memory(request).await?.proposal)))
     }
 
-    fn topic(&self, request: &api::Remember, strategy: &str) -> Result<NewTopic> {
+    async fn topic(&self, request: &api::Remember, strategy: &str) -> Result<NewTopic> {
         if request.text.trim().is_empty() {
             return Err(ServiceError::invalid("text", "is empty: say what to remember"));
         }
@@ -92,17 +93,24 @@ impl MemoryService {
         let said = description_of(&request.text).unwrap_or(said);
         let description = request.description.clone().unwrap_or(said);
         let questions = checked_questions(&request.questions)?;
+        let kind = request.kind.or_else(|| header::guess_kind(&request.text));
+        // What is known on a branch is known in its worktree, not in the project's main one.
+        let (branch, commit) = match request.scope.unwrap_or(Scope::of(kind)) {
+            Scope::Private => branch_of(request.project_dir.clone()).await.unwrap_or_default(),
+            Scope::Team | Scope::Person => Default::default(),
+        };
         let source = Source {
             session: request.session_id.map_or_else(String::new, |id| id.to_string()),
             messages: Vec::new(),
             strategy: strategy.to_owned(),
             time: rfc3339(self.cx.now()),
-            ..Source::default()
+            branch,
+            commit,
         };
         let header = Header {
             name: None,
             description: Some(description.clone()),
-            kind: request.kind.or_else(|| header::guess_kind(&request.text)),
+            kind,
             modified: None,
             source: Some(source.clone()),
             questions,
@@ -110,7 +118,7 @@ impl MemoryService {
             faults: Vec::new(),
         };
         let text = header::write(&header, &format!("{}\n", request.text.trim()));
-        Ok(NewTopic { named, description, kind: header.kind, text, source })
+        Ok(NewTopic { named, description, kind, text, source })
     }
 
     pub(crate) async fn write_new_topic(

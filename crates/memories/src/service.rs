@@ -78,6 +78,10 @@ impl MemoryService {
         }
         let (path, settings) = (PathBuf::from(dir), self.cx.settings().clone());
         let mut place = blocking(move || Ok(ProjectPlace::of(&path, &settings))).await?;
+        if let Some(project) = self.inner.projects.open(dir, &place.root) {
+            self.sync_once(&project).await;
+            return Ok(project);
+        }
         if let Some(team) = self.cx.store().team_place(place.key.clone()).await? {
             place.team = team.into();
         }

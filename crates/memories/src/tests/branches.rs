@@ -1,12 +1,26 @@
 //! Tests that memories learned on a branch are shown last elsewhere, until the branch is merged.
 
+use std::path::Path;
+use std::process::Command;
+
 use bethink_api as api;
 use bethink_config::Settings;
 use bethink_memdir::Scope;
 
-use super::home::{git, start};
+use super::home::start;
 use crate::prompt::index_texts;
 use crate::service::MemoryService;
+
+fn git(dir: &Path, args: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=ada", "-c", "user.email=ada@h"])
+        .args(args)
+        .current_dir(dir)
+        .env("HOME", dir)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
 
 async fn remember(memories: &MemoryService, dir: &str, name: &str) {
     let request = api::Remember {
@@ -79,5 +93,49 @@ async fn a_branch_counts_fully_where_it_is_merged() {
     // With a damaged HEAD, all topics count as merged.
     std::fs::write(app.join(".git/HEAD"), "ref: refs/heads/").unwrap();
     assert_eq!(seen(&memories, &dir).await.1, ["a-draft", "b-main"]);
+    memories.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_remembered_in_a_worktree_was_learned_on_its_branch() {
+    let home = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(home.path()).unwrap();
+    let (app, tree) = (base.join("app"), base.join("app-fix"));
+    std::fs::create_dir(&app).unwrap();
+    git(&app, &["init", "--quiet", "--initial-branch=main"]);
+    git(&app, &["commit", "--quiet", "--allow-empty", "-m", "one"]);
+    git(&app, &["worktree", "add", "--quiet", "-b", "fix", "../app-fix"]);
+    git(&tree, &["commit", "--quiet", "--allow-empty", "-m", "two"]);
+    let memories = start(Settings::at(base.join("home")), None).await;
+    let [app, tree] = [app, tree].map(|dir| dir.display().to_string());
+    remember(&memories, &tree, "draft").await;
+    assert_eq!(seen(&memories, &app).await.1, ["draft on fix"]);
+    assert_eq!(seen(&memories, &tree).await.1, ["draft"]);
+    memories.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_that_becomes_a_worktree_of_another_repository_changes_its_project() {
+    let home = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(home.path()).unwrap();
+    let [mill, sail, slot] = ["mill", "sail", "slot"].map(|name| base.join(name));
+    for repository in [&mill, &sail] {
+        std::fs::create_dir(repository).unwrap();
+        git(repository, &["init", "--quiet"]);
+        git(repository, &["commit", "--quiet", "--allow-empty", "-m", "one"]);
+    }
+    let memories = start(Settings::at(base.join("home")), None).await;
+    let dir = slot.display().to_string();
+    git(&mill, &["worktree", "add", "--quiet", "../slot"]);
+    remember(&memories, &dir, "secret-of-the-mill").await;
+    git(&mill, &["worktree", "remove", "../slot"]);
+    git(&sail, &["worktree", "add", "--quiet", "../slot"]);
+    // Within a second, the project is looked for again.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while memories.project(&dir).await.unwrap().root != sail {
+        assert!(std::time::Instant::now() < deadline, "it still has the memory of another project");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(seen(&memories, &dir).await.1, [""; 0]);
     memories.cx.stop().await;
 }
