@@ -266,7 +266,10 @@ async fn served(store: &SqliteStore) -> Served {
             add(&format!("memory {version}"), content.await.map(option));
         }
         add("notes", store.notes(id).await.map(option));
-        add("request", store.sent_request(id).await.map(option));
+        // Its two parts are stored in two rows.
+        let request = store.sent_request(id).await;
+        add("frame", request.clone().map(|found| option(found.map(|request| request.frame))));
+        add("marks", request.map(|found| option(found.and_then(|request| request.marks))));
         let client = store.client_session("claude-code".into(), format!("key {id}"));
         add("client", client.await.map(option));
         let receipt = store.receipt(format!("{id} 0"));

@@ -8,6 +8,7 @@ use bethink_api::{HistoryMessage, Session, Todo, TodoStatus};
 use bethink_client::MessageQuery;
 use bethink_install::InstallAgent;
 use bethink_render::message::{self, MessageExtent};
+use bethink_render::short_id;
 use bethink_terminal::{LineMode, TerminalLook};
 use jiff::Timestamp;
 use serde_json::json;
@@ -59,16 +60,14 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
     };
     let told = json!({ "session": session, "program": program, "arguments": arguments });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
-    screen.note(format!(
-        "starting {} with {}",
-        agent.title(),
-        bethink_render::short_id(session.id)
-    ))?;
     let mut command = Command::new(program);
     command.args(arguments);
-    if Path::new(&session.project_dir).is_dir() {
-        command.current_dir(&session.project_dir);
+    let mut note = format!("starting {} with {}", agent.title(), short_id(session.id));
+    match Path::new(&session.project_dir).is_dir() {
+        true => drop(command.current_dir(&session.project_dir)),
+        false => note += &format!(" here, because {} does not exist", session.project_dir),
     }
+    screen.note(note)?;
     let error = command.exec();
     Err(CliFailure::hinted(
         format!("could not start {program}: {error}"),

@@ -9,6 +9,7 @@ use crate::args::HistoryArgs;
 use crate::failure::{CliFailure, Done};
 use bethink_render::event;
 use bethink_render::message::{self, MessageExtent};
+use bethink_render::short_id;
 use bethink_terminal::StyledText;
 
 const PAGE: usize = 100;
@@ -30,6 +31,9 @@ pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
     let Some(mut events) = events else {
         let messages = after(&client, &session, first).await?;
         return match app.screen.unless_json(&json!({ "messages": messages }))? {
+            Some(screen) if messages.is_empty() => {
+                Ok(screen.note(format!("session {} has no messages", short_id(session.id)))?)
+            }
             Some(_) => show_each(app, how, &messages),
             None => Ok(()),
         };
