@@ -148,6 +148,14 @@ fn the_sessions_of_all_worktrees_are_listed_and_searched_together() {
         assert!(listed.lines().count() == 3 && listed.contains("mill-fix"), "{listed}");
         assert!(done(terminal.run_in(dir, &["search", "water"])).contains('#'));
     }
+    // What is above the working tree is another project's.
+    done(terminal.run(&["session", "new", "--title", "above"]));
+    git(&["worktree", "add", "-q", "../mill-new"]);
+    let new = terminal.path().join("mill-new");
+    let shown = terminal.run_in(&new, &["session", "show"]);
+    assert!(shown.out.contains("the fix") && shown.err.contains("of the project"), "{shown:?}");
+    let refused = terminal.run_in(&new, &["compact"]);
+    assert!(refused.code == 2 && refused.err.contains("no sessions in"), "{refused:?}");
     // Each worktree has its own newest session.
     assert!(done(terminal.run_in(&tree, &["session", "show"])).contains("the fix"));
     assert!(!done(terminal.run_in(&main, &["session", "show"])).contains("the fix"));

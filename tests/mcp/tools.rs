@@ -128,6 +128,32 @@ fn history_is_searched_in_one_session_or_in_all() {
 }
 
 #[test]
+fn the_last_session_is_one_of_the_same_working_tree() {
+    let desk = Desk::new();
+    let session = desk.session();
+    desk.daemon.append(&session, &[say::user("Please mend the gauge.")]);
+    let below = desk.project.join("below");
+    std::fs::create_dir(&below).unwrap();
+    let ask = |tool: &str, arguments: Value| {
+        let mut arguments = arguments;
+        arguments["project_dir"] = json!(below);
+        desk.call(tool, &arguments)
+    };
+    let last = || ask("notes", json!({ "session_id": "last" }));
+    assert_eq!(last().good().value["session_id"], json!(session));
+    let search = || ask("search_history", json!({ "query": "gauge" })).good().text;
+    let is_found = || search().contains("mend the gauge").then_some(());
+    assert!(until(PATIENCE, is_found).is_some(), "{}", search());
+    // It becomes a repository of its own, in which nobody has worked yet.
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(&below).status();
+    assert!(git.unwrap().success());
+    assert!(last().bad().contains("has no sessions"));
+    let write = json!({ "session_id": "last", "todos": [{ "content": "x", "status": "pending" }] });
+    assert!(ask("todos", write).bad().contains("has no sessions"));
+    assert!(!search().contains("mend the gauge"), "{}", search());
+}
+
+#[test]
 fn notes_and_todos_belong_to_a_session_that_is_named() {
     let desk = Desk::new();
     let session = desk.session();

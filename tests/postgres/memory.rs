@@ -299,7 +299,7 @@ fn what_was_edited_at_one_machine_and_deleted_at_another_stays_in_the_index() {
     let (at_ant, at_bee) = (ant.clone_of(URL, "mill"), bee.clone_of(URL, "mill"));
     ant.put(&at_ant, "private", "dam", &topic("the dam leaks"));
     bee.has(&at_bee, "private", "dam", Some(&topic("the dam leaks")));
-    // Before this round, the one that brought the topic has ended.
+    // Its next change shows that the sync that brought the topic has ended.
     bee.put(&at_bee, "private", "dam", &topic("the dam leaks at night"));
     ant.has(&at_ant, "private", "dam", Some(&topic("the dam leaks at night")));
     let dir = bee.dir(&at_bee, "private");

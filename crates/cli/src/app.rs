@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bethink_api::{Compaction, Session};
 use bethink_client::{Client, ClientError, DaemonPlaces, SessionQuery, StartError, Starter};
+use bethink_project::own_dirs;
 use bethink_render::short_id;
 use bethink_terminal::Screen;
 use jiff::Timestamp;
@@ -40,6 +41,10 @@ impl CliApp {
         let project = project.canonicalize().map_err(|error| {
             CliFailure::Use(format!("--project {}: {error}", project.display()))
         })?;
+        if !project.is_dir() {
+            let why = format!("--project {}: it is not a directory", project.display());
+            return Err(CliFailure::Use(why));
+        }
         Ok(Self {
             screen,
             places,
@@ -99,13 +104,15 @@ impl CliApp {
             };
         }
         if let Some(dir) = self.sessions_dir(client).await?
-            && let Some(session) = newest(client, Some(&dir), true).await?
+            && let Some(session) = newest(client, in_directory(&dir)).await?
         {
             return Ok(session);
         }
         let project = self.project_dir();
-        for (dir, whose) in [(Some(&*project), "the project"), (None, "any project")] {
-            if let Some(session) = newest(client, dir, false).await? {
+        for (of, whose) in
+            [(in_project(&project), "the project"), (SessionQuery::default(), "any project")]
+        {
+            if let Some(session) = newest(client, of).await? {
                 self.screen.note(format!(
                     "there are no sessions in {project}; using the most recent session of {whose}, {} in {}",
                     short_id(session.id),
@@ -141,28 +148,28 @@ impl CliApp {
     /// with sessions.
     pub(crate) async fn listed_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
         let project_dir = self.project_dir();
-        match has_sessions(client, &project_dir, false).await? {
+        match is_any(client, in_project(&project_dir)).await? {
             true => Ok(Some(project_dir)),
             false => self.sessions_dir(client).await,
         }
     }
 
-    /// Returns the nearest directory with sessions: this one or a parent. For a project that was named with `--project`, parents
-    /// are not searched.
+    /// Returns the nearest directory with sessions: this one or a parent in the same working tree. For a project that was named with
+    /// `--project`, parents are not searched.
     async fn sessions_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
-        let dirs = self.project.ancestors().take(if self.project_given { 1 } else { usize::MAX });
+        let dirs = own_dirs(&self.project).take(if self.project_given { 1 } else { usize::MAX });
         self.nearest_with_sessions(client, dirs).await
     }
 
-    /// Returns the first of these directories that has sessions. The root directory is left out.
+    /// Returns the first of these directories that has sessions.
     pub(crate) async fn nearest_with_sessions(
         &self,
         client: &Client,
         dirs: impl Iterator<Item = &Path>,
     ) -> Result<Option<String>, CliFailure> {
-        for dir in dirs.filter(|dir| dir.parent().is_some()) {
+        for dir in dirs {
             let dir = dir.display().to_string();
-            if has_sessions(client, &dir, true).await? {
+            if is_any(client, in_directory(&dir)).await? {
                 return Ok(Some(dir));
             }
         }
@@ -170,25 +177,27 @@ impl CliApp {
     }
 }
 
-/// Returns the newest session of a directory's project, of exactly this directory, or of all directories. A subagent's session is
-/// returned only if the newest 100 sessions contain no other.
-async fn newest(
-    client: &Client,
-    dir: Option<&str>,
-    exact: bool,
-) -> Result<Option<Session>, CliFailure> {
-    let (project_dir, limit) = (dir.map(str::to_owned), Some(PAGE));
-    let query = SessionQuery { project_dir, exact, limit, ..SessionQuery::default() };
+/// The sessions of a directory's project.
+fn in_project(dir: &str) -> SessionQuery {
+    SessionQuery { project_dir: Some(dir.to_owned()), ..SessionQuery::default() }
+}
+
+/// The sessions of exactly this directory.
+fn in_directory(dir: &str) -> SessionQuery {
+    SessionQuery { exact: true, ..in_project(dir) }
+}
+
+/// Returns the newest of these sessions. A subagent's session is returned only if the newest 100 sessions contain no other.
+async fn newest(client: &Client, of: SessionQuery) -> Result<Option<Session>, CliFailure> {
+    let query = SessionQuery { limit: Some(PAGE), ..of };
     let sessions = client.sessions(&query).await?.sessions;
     let is_own = |one: &Session| one.parent.is_none() || one.forked_at_seq.is_some();
     let own = sessions.iter().position(is_own);
     Ok(sessions.into_iter().nth(own.unwrap_or(0)))
 }
 
-/// Tells whether a directory's project, or exactly this directory, has sessions.
-async fn has_sessions(client: &Client, dir: &str, exact: bool) -> Result<bool, CliFailure> {
-    let (project_dir, limit) = (Some(dir.to_owned()), Some(1));
-    let query = SessionQuery { project_dir, exact, limit, ..SessionQuery::default() };
+async fn is_any(client: &Client, of: SessionQuery) -> Result<bool, CliFailure> {
+    let query = SessionQuery { limit: Some(1), ..of };
     Ok(!client.sessions(&query).await?.sessions.is_empty())
 }
 

@@ -130,6 +130,12 @@ impl Daemon {
         self.transfer.follow_places().await.map_err(BootError::Transcripts)?;
         self.cx.spawn(self.runner.clone().work());
         self.team_history.resume_later();
+        let sessions = self.sessions.clone();
+        self.cx.spawn(async move {
+            if let Err(error) = sessions.find_projects().await {
+                tracing::debug!(error = %error, "could not find the projects of earlier sessions");
+            }
+        });
         Ok(())
     }
 }

@@ -36,7 +36,7 @@ impl HookService {
             return Ok(None);
         };
         let project = self.memories.project(dir).await?;
-        let since = self.last_session_began(dir).await?;
+        let since = self.last_session_began(dir.clone()).await?;
         let mut greeting = Greeting {
             candidates: self.memories.candidates(dir, false).await?.candidates.len(),
             ..Greeting::default()
@@ -53,11 +53,11 @@ impl HookService {
         Ok(greeting.line())
     }
 
-    /// Returns the time at which the newest session in a directory began. A session is stored with its first message,
+    /// Returns the time at which the newest session of a directory's project began. A session is stored with its first message,
     /// so when a session starts, the newest stored session is the previous one.
-    async fn last_session_began(&self, dir: &str) -> Result<Option<UnixMicros>> {
-        let filter =
-            SessionFilter { project_dirs: Some(vec![dir.to_owned()]), ..SessionFilter::default() };
+    async fn last_session_began(&self, dir: String) -> Result<Option<UnixMicros>> {
+        let place = Some(self.sessions.place_of(dir).await?);
+        let filter = SessionFilter { place, ..SessionFilter::default() };
         // They are in the order of their last changes.
         let page = PageRequest { limit: RECENT, cursor: None };
         let (sessions, _) = self.cx.store().sessions(filter, page).await?;

@@ -48,7 +48,7 @@ impl HookService {
         parent: Option<SessionId>,
         project_dir: &str,
     ) -> Result<()> {
-        let new = self.sessions.new_session(id, project_dir.to_owned())?;
+        let new = self.sessions.new_session(id, project_dir.to_owned()).await?;
         let new = NewSession { parent, ..new };
         self.cx.store().create_session(new, None).await?;
         Ok(())

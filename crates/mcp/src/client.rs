@@ -1,9 +1,13 @@
 //! Finds the project and the session of a request: those named in the request, or else those named in the client's headers.
 //! Nothing is guessed, because an error is better than using the wrong project's memory.
 
+use std::path::Path;
+
 use bethink_api as api;
 use bethink_daemon::Daemon;
+use bethink_project::own_dirs;
 use bethink_service::ServiceError;
+use bethink_store::SessionPlace;
 use bethink_transcript::SessionId;
 use http::request::Parts;
 use uuid::Uuid;
@@ -14,7 +18,7 @@ use crate::NAMED_SESSIONS;
 const PROJECT: &str = "x-bethink-project";
 /// The header with the client's session.
 const SESSION: &str = "x-bethink-session";
-/// The argument that means the newest session of a project.
+/// The argument that means the newest session of the nearest directory with sessions.
 const LAST: &str = "last";
 
 /// The client of a request: the project and session in its headers, and the daemon that it uses.
@@ -49,24 +53,15 @@ impl McpClient {
         })
     }
 
-    /// Returns the directories with sessions of the project that has this directory; if there are none, the nearest one that contains it.
-    pub(crate) async fn session_dirs(&self, dir: &str) -> Result<Vec<String>, ServiceError> {
-        let dirs = self.daemon.memories.session_dirs(dir).await?;
-        match dirs.is_empty() {
-            true => Ok(self.nearest_with_sessions(dir).await?.into_iter().collect()),
-            false => Ok(dirs),
+    /// Returns where to search if no session is named: in the directory's project, or, if that has no sessions, in the nearest directory
+    /// with sessions.
+    pub(crate) async fn searched_place(&self, dir: String) -> Result<SessionPlace, ServiceError> {
+        if self.newest_in(&dir, false, 1).await?.is_empty()
+            && let Some(session) = self.newest_near(&dir, 1).await?.first()
+        {
+            return Ok(SessionPlace::Directory(session.project_dir.clone()));
         }
-    }
-
-    /// Returns the nearest directory with sessions: this one, or one that contains it.
-    async fn nearest_with_sessions(&self, dir: &str) -> Result<Option<String>, ServiceError> {
-        let known = self.daemon.sessions.projects().await?.projects;
-        let holds = |project: &str| {
-            let rest = dir.strip_prefix(project.trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let known = known.into_iter().map(|project| project.project_dir);
-        Ok(known.filter(|project| holds(project)).max_by_key(String::len))
+        self.daemon.sessions.place_of(dir).await
     }
 
     /// Returns the given session, or else the one in the client's headers. Fails if there is neither.
@@ -95,7 +90,7 @@ impl McpClient {
     }
 
     async fn newest(&self, dir: String) -> Result<SessionId, ServiceError> {
-        let sessions = self.newest_of(&dir, 1).await?;
+        let sessions = self.newest_near(&dir, 1).await?;
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
             ServiceError::not_found(format!("{dir} has no sessions"))
@@ -103,21 +98,33 @@ impl McpClient {
         })
     }
 
-    /// Returns the newest sessions of the nearest directory with sessions, or else of the project: an agent in another worktree has
-    /// its own sessions.
-    async fn newest_of(&self, dir: &str, most: usize) -> Result<Vec<api::Session>, ServiceError> {
-        let dirs = match self.nearest_with_sessions(dir).await? {
-            Some(nearest) => vec![nearest],
-            None => self.daemon.memories.session_dirs(dir).await?,
-        };
-        let query = api::SessionQuery { limit: Some(most), ..api::SessionQuery::default() };
-        Ok(self.daemon.sessions.sessions(Some(dirs), query).await?.sessions)
+    /// Returns the newest sessions of the nearest directory with sessions, up to the top of the working tree: in another worktree,
+    /// another agent may be working.
+    async fn newest_near(&self, dir: &str, most: usize) -> Result<Vec<api::Session>, ServiceError> {
+        for dir in own_dirs(Path::new(dir)) {
+            let sessions = self.newest_in(&dir.display().to_string(), true, most).await?;
+            if !sessions.is_empty() {
+                return Ok(sessions);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    async fn newest_in(
+        &self,
+        dir: &str,
+        exact: bool,
+        most: usize,
+    ) -> Result<Vec<api::Session>, ServiceError> {
+        let (project_dir, limit) = (Some(dir.to_owned()), Some(most));
+        let query = api::SessionQuery { project_dir, exact, limit, ..Default::default() };
+        Ok(self.daemon.sessions.sessions(query).await?.sessions)
     }
 
     async fn unnamed(&self, project: Option<String>) -> ServiceError {
         let refusal = ServiceError::invalid("session_id", "is missing");
         let newest = match self.project(project) {
-            Ok(dir) => self.newest_of(&dir, NAMED_SESSIONS).await.unwrap_or_default(),
+            Ok(dir) => self.newest_near(&dir, NAMED_SESSIONS).await.unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         let named = newest.iter().map(|session| match &session.title {
@@ -126,9 +133,9 @@ impl McpClient {
         });
         let named: Vec<String> = named.collect();
         refusal.hint(match named.is_empty() {
-            true => "pass session_id, or \"last\" for the newest session of the project".to_owned(),
+            true => "pass session_id, or \"last\" for the newest session of the working tree".to_owned(),
             false => format!(
-                "pass session_id: the project's newest sessions are {}; \"last\" means the first of them",
+                "pass session_id: the newest sessions here are {}; \"last\" means the first of them",
                 named.join(", ")
             ),
         })

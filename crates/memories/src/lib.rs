@@ -9,7 +9,7 @@
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
 //! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`contained`], [`branches`], [`change`], [`index_line`],
 //! [`settle`], [`roots`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] → [`candidates`] → [`search`] → [`foreign`] →
-//! [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`sync`] → [`session_dirs`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] →
+//! [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`sync`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] →
 //! [`dream`].
 
 mod branches;
@@ -41,7 +41,6 @@ mod remember;
 mod roots;
 mod search;
 mod service;
-mod session_dirs;
 mod settle;
 mod stamp;
 mod standalone;

@@ -8,9 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bethink_config::Home;
 use bethink_memdir::Scope;
+use bethink_project::key_of;
 use bethink_service::{Result, ServiceError, blocking, private_file};
 
-use crate::place::key_of;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 use crate::sync::base_path;
@@ -59,8 +59,8 @@ impl MemoryService {
         }
     }
 
-    /// Notes the directory of a project that gets a memory. The file is only used to list projects, so a failure
-    /// fails nothing.
+    /// Notes the directory of a project that gets a memory. The file is used to list projects and to sync those that nobody uses, so a
+    /// failure fails no write.
     pub(crate) async fn note_root(&self, project: &MemoryProject) {
         let dir = Home::new(&self.cx.settings().home).memory().join(&project.key);
         let root = project.root.clone();

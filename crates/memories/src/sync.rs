@@ -136,10 +136,7 @@ impl MemoryService {
         let is_here = blocking(move || Ok(root.is_dir())).await?;
         let repository = project.repository().await?;
         let name = match repository.is_some() || !is_here {
-            true => {
-                let root = project.root.display().to_string();
-                self.cx.store().record_project_name(project.key.clone(), root, repository).await?
-            }
+            true => self.cx.store().record_project_name(project.key.clone(), repository).await?,
             // What another machine has at the same path may be something else.
             false => None,
         };

@@ -10,7 +10,6 @@ mod questions;
 mod recording;
 mod replaced;
 mod roots;
-mod session_dirs;
 
 use bethink_config::Settings;
 use bethink_memdir::Scope;

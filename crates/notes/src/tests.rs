@@ -202,7 +202,7 @@ async fn a_session_that_was_left_gets_its_own_notes_back_once() {
         let notes = open(settings.clone()).await;
         let id = match notes
             .sessions
-            .sessions(None, api::SessionQuery::default())
+            .sessions(api::SessionQuery::default())
             .await
             .unwrap()
             .sessions

@@ -7,7 +7,7 @@ use bethink_api as api;
 use bethink_recall::days::day_of;
 use bethink_recall::{Question, RankedMessage};
 use bethink_service::{Result, ServiceError, blocking};
-use bethink_store::{IndexLookup, SearchScope, TeamScope, TermPlaces};
+use bethink_store::{IndexLookup, SearchScope, SessionPlace, TeamScope, TermPlaces};
 use bethink_transcript::{Seq, SessionId};
 
 use crate::SearchService;
@@ -44,13 +44,13 @@ impl SearchService {
         self.search_in(SearchedHistory::Own(SearchScope::Session(id)), request).await
     }
 
-    /// Searches all sessions of these directories, or of all directories.
+    /// Searches all sessions that began there, or anywhere.
     pub async fn search_sessions(
         &self,
-        dirs: Option<Vec<String>>,
+        place: Option<SessionPlace>,
         request: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
-        let scope = dirs.map_or(SearchScope::All, SearchScope::Directories);
+        let scope = place.map_or(SearchScope::All, SearchScope::Place);
         self.search_in(SearchedHistory::Own(scope), request).await
     }
 

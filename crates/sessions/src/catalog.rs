@@ -7,11 +7,12 @@ use bethink_models::UNNAMED_MODEL;
 use bethink_search::MAX_QUERY;
 use bethink_service::{Receipt, Result, ServiceError, key_reused, page_limit, rfc3339};
 use bethink_store::{
-    NewSession, PageRequest, SessionChange, SessionFilter, SessionRecord, StoreError,
+    NewSession, PageRequest, SessionChange, SessionFilter, SessionPlace, SessionRecord, StoreError,
 };
 use bethink_transcript::SessionId;
 use uuid::Uuid;
 
+use crate::places::project_of;
 use crate::service::{SessionEvent, SessionService};
 
 /// Maximum size of a title or tag, in bytes; both are shown in lists.
@@ -35,7 +36,8 @@ impl SessionService {
                 other => other.into(),
             })?;
         }
-        let new = self.session_with(SessionId(Uuid::now_v7()), request.project_dir, &model)?;
+        let id = SessionId(Uuid::now_v7());
+        let new = self.new_session_with(id, request.project_dir, &model).await?;
         let new = NewSession { title: request.title, tags: request.tags, parent, ..new };
         let created = self.cx.store().create_session(new, key).await.map_err(key_reused)?;
         if !created.repeated {
@@ -45,18 +47,20 @@ impl SessionService {
     }
 
     /// Makes the row of a new session with the model from the settings.
-    pub fn new_session(&self, id: SessionId, project_dir: String) -> Result<NewSession> {
-        self.session_with(id, project_dir, &self.model_or_default(None)?)
+    pub async fn new_session(&self, id: SessionId, project_dir: String) -> Result<NewSession> {
+        self.new_session_with(id, project_dir, &self.model_or_default(None)?).await
     }
 
-    fn session_with(
+    /// Makes the row of a new session.
+    pub async fn new_session_with(
         &self,
         id: SessionId,
         project_dir: String,
         model: &api::ModelSpec,
     ) -> Result<NewSession> {
         let model = serde_json::to_string(model).map_err(ServiceError::internal)?;
-        Ok(NewSession::new(id, project_dir, model, self.cx.now()))
+        let project = project_of(&project_dir).await;
+        Ok(NewSession { project, ..NewSession::new(id, project_dir, model, self.cx.now()) })
     }
 
     pub async fn session(&self, id: SessionId) -> Result<api::Session> {
@@ -67,17 +71,17 @@ impl SessionService {
         Ok(api::Session { agent, children, ..session })
     }
 
-    /// Lists the sessions of these directories, which are those that the query means, or of all directories.
-    pub async fn sessions(
-        &self,
-        project_dirs: Option<Vec<String>>,
-        query: api::SessionQuery,
-    ) -> Result<api::SessionsPage> {
-        let api::SessionQuery { q, tag, parent, limit, cursor, .. } = query;
+    pub async fn sessions(&self, query: api::SessionQuery) -> Result<api::SessionsPage> {
+        let api::SessionQuery { project_dir, exact, q, tag, parent, limit, cursor } = query;
+        let place = match project_dir {
+            Some(dir) if exact => Some(SessionPlace::Directory(dir)),
+            Some(dir) => Some(self.place_of(dir).await?),
+            None => None,
+        };
         if q.as_ref().is_some_and(|q| q.len() > MAX_QUERY) {
             return Err(ServiceError::invalid("q", format!("must have at most {MAX_QUERY} bytes")));
         }
-        let filter = SessionFilter { project_dirs, q, tag, parent: parent.map(SessionId) };
+        let filter = SessionFilter { place, q, tag, parent: parent.map(SessionId) };
         let page = PageRequest { limit: page_limit(limit)?, cursor };
         let (sessions, next_cursor) =
             self.cx.store().sessions(filter, page).await.map_err(|error| match error {

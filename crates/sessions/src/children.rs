@@ -212,7 +212,7 @@ mod tests {
         let refused = home.sessions.conclude(child, long).await.unwrap_err();
         assert_eq!(refused.kind, ErrorKind::TooLarge);
         let query = api::SessionQuery { parent: Some(parent.0), ..api::SessionQuery::default() };
-        let page = home.sessions.sessions(None, query).await.unwrap();
+        let page = home.sessions.sessions(query).await.unwrap();
         assert_eq!(page.sessions.len(), 2, "the fork and the child");
         home.close().await;
     }

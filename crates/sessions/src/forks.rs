@@ -38,6 +38,7 @@ impl SessionService {
         let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
         let (dir, model) = (parent.project_dir.clone(), parent.model.clone());
         let new = NewSession {
+            project: parent.project.clone(),
             title,
             tags: parent.tags.clone(),
             parent: Some(id),

@@ -5,7 +5,7 @@
 //! Other services take part through the ports of [`service`], [`Contributor`] and [`SessionEvent`]; this crate does not
 //! know them.
 //!
-//! Reading order: [`service`] → [`request`] → [`loaded`] → [`handle`] → [`load`] → [`catalog`] → [`messages`] →
+//! Reading order: [`service`] → [`request`] → [`loaded`] → [`handle`] → [`load`] → [`places`] → [`catalog`] → [`messages`] →
 //! [`turn`] → [`collapse`] → [`compactions`] → [`record`] → [`recover`] → [`facts`] → [`forks`] → [`children`] → [`events`].
 
 mod cache;
@@ -29,6 +29,7 @@ mod loaded;
 mod messages;
 mod note_sent;
 mod outline;
+mod places;
 mod prefix;
 mod record;
 mod recover;

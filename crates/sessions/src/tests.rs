@@ -2,6 +2,7 @@
 
 pub(crate) mod home;
 mod model;
+mod places;
 mod remembered;
 mod restoration;
 mod turn;

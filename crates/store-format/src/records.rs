@@ -42,7 +42,7 @@ macro_rules! records {
             Relative { session, through of "seq", last_seq }
             SecretAllowance { file, rule, line, by of "allowed_by", at of "allowed_at" }
             SessionRecord {
-                id, project_dir, title, titled, tags json "tags of a session", parent, forked_at, model,
+                id, project_dir, project of "project_key", title, titled, tags json "tags of a session", parent, forked_at, model,
                 state, content_hash, last_seq, created_at, updated_at,
             }
             StoredCandidate {

@@ -52,6 +52,7 @@ mod options;
 mod peers;
 mod plans;
 mod presence;
+mod projects;
 mod receipts;
 mod record;
 mod recording;

@@ -17,7 +17,11 @@ const SCOPE: &str = "
     LEFT JOIN index_sessions
       ON index_sessions.session = sessions.id
     WHERE ($1 IS NULL OR sessions.id = $1)
-      AND ($2 IS NULL OR sessions.project_dir = ANY ($2))";
+      AND (
+          $2 IS NULL
+          OR sessions.project_key IN (SELECT unnest($3))
+          OR (sessions.project_dir = $2 AND ($3 IS NULL OR sessions.project_key IS NULL))
+      )";
 
 /// Finds the pages that may contain keys of each range: those of the smallest lists, which together fill `$6` pages, and for each
 /// larger list a row without a page. The first and the last page of a range in a segment also contain other keys, and do not
@@ -114,12 +118,13 @@ async fn find(
 }
 
 async fn scope(readers: &ConnectionQueue, scope: &SearchScope) -> StoreResult<SearchedSessions> {
-    let (id, dirs) = match scope {
+    let (id, place) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Directories(dirs) => (None, Some(dirs.clone())),
+        SearchScope::Place(place) => (None, Some(place.clone().parts())),
         SearchScope::All => (None, None),
     };
-    let listing = sql(SCOPE).bind(id).bind_optional_list(dirs);
+    let (dir, keys) = place.unzip();
+    let listing = sql(SCOPE).bind(id).bind(dir).bind_optional_list(keys.flatten());
     let listed = listing.all(&mut *readers.get().await?, listed).await?;
     if let (Some(id), []) = (id, &listed[..]) {
         return Err(not_found("session", id));

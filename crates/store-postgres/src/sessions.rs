@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use bethink_store::{
-    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
-    StoreError, StoreResult,
+    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionPlace,
+    SessionRecord, StoreError, StoreResult,
 };
 use bethink_store_format::{page_of, read_cursor, reused, write_json};
 use bethink_transcript::{Seq, SessionId};
@@ -20,9 +20,9 @@ use crate::withdrawal;
 const INSERT: &str = "
     INSERT INTO sessions (
         id, project_dir, title, title_key, tags, tag_keys, parent, forked_at, model, content_hash,
-        created_at, updated_at
+        project_key, created_at, updated_at
     )
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)";
 
 const READ: &str = "
     SELECT *
@@ -35,17 +35,21 @@ const EXISTS: &str = "
 const LIST: &str = "
     SELECT *
     FROM sessions
-    WHERE ($1 IS NULL OR project_dir = ANY ($1))
-      AND ($2 IS NULL OR parent = $2)
-      AND ($3 IS NULL OR $3 = ANY(tag_keys))
-      AND (
-          $4 IS NULL
-          OR position($4 IN title_key) > 0
-          OR position($5 IN replace(id::text, '-', '')) > 0
+    WHERE (
+          $1 IS NULL
+          OR project_key IN (SELECT unnest($2))
+          OR (project_dir = $1 AND ($2 IS NULL OR project_key IS NULL))
       )
-      AND ($6 IS NULL OR (updated_at, id) < ($6, $7))
+      AND ($3 IS NULL OR parent = $3)
+      AND ($4 IS NULL OR $4 = ANY(tag_keys))
+      AND (
+          $5 IS NULL
+          OR position($5 IN title_key) > 0
+          OR position($6 IN replace(id::text, '-', '')) > 0
+      )
+      AND ($7 IS NULL OR (updated_at, id) < ($7, $8))
     ORDER BY updated_at DESC, id DESC
-    LIMIT $8";
+    LIMIT $9";
 
 const UPDATE: &str = "
     UPDATE sessions
@@ -167,6 +171,7 @@ pub(crate) async fn create(
         .bind(new.forked_at)
         .bind(new.model)
         .bind(new.content_hash)
+        .bind(new.project)
         .bind(new.created_at);
     insert.insert(&mut *db, || format!("session {id} already exists")).await?;
     if let Some(receipt) = receipt {
@@ -261,8 +266,10 @@ pub(crate) async fn list(
     let after = page.cursor.as_deref().map(read_cursor).transpose()?;
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
+    let (dir, keys) = filter.place.map(SessionPlace::parts).unzip();
     let list = sql(LIST)
-        .bind_optional_list(filter.project_dirs)
+        .bind(dir)
+        .bind_optional_list(keys.flatten())
         .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())

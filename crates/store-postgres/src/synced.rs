@@ -13,25 +13,18 @@ use crate::sql::{Row, sql};
 use crate::store::PostgresStore;
 
 const PUT_NAME: &str = "
-    INSERT INTO synced_projects (project, name, root)
-    VALUES ($1, $2, $3)
+    INSERT INTO synced_projects (project, name)
+    VALUES ($1, $2)
     ON CONFLICT (project) DO UPDATE
-    SET name = excluded.name,
-        root = excluded.root";
+    SET name = excluded.name";
 
-const NAME: &str = "
-    SELECT name, root
+const NAME: &str = "SELECT name FROM synced_projects WHERE project = $1";
+
+const PROJECTS: &str = "
+    SELECT project
     FROM synced_projects
-    WHERE project = $1";
-
-const ROOTS: &str = "
-    SELECT named.root
-    FROM synced_projects AS named
-    JOIN synced_projects AS this
-      ON this.name = named.name
-    WHERE this.project = $1
-      AND named.root IS NOT NULL
-    ORDER BY named.root";
+    WHERE name = $1
+    ORDER BY project";
 
 /// One statement, so that the revision is that of the files. A directory may have no files.
 const DIRECTORY: &str = "
@@ -78,24 +71,21 @@ impl SyncedMemoryStore for PostgresStore {
     fn record_project_name(
         &self,
         project: String,
-        root: String,
         known: Option<String>,
     ) -> StoreFuture<'_, Option<String>> {
         Box::pin(async move {
-            let stored = sql(NAME).bind(project.clone());
-            let stored = self.optional(stored, |row| Ok((row.get("name")?, row.get("root")?)));
-            let stored: Option<(String, Option<String>)> = stored.await?;
-            let Some(known) = known else { return Ok(stored.map(|(name, _)| name)) };
-            let here = (known.clone(), Some(root.clone()));
-            if stored.as_ref() != Some(&here) {
-                self.run(sql(PUT_NAME).bind(project).bind(known.clone()).bind(root)).await?;
+            let name = sql(NAME).bind(project.clone());
+            let stored = self.optional(name, |row| row.get("name")).await?;
+            if let Some(known) = known.filter(|known| stored.as_ref() != Some(known)) {
+                self.run(sql(PUT_NAME).bind(project).bind(known.clone())).await?;
+                return Ok(Some(known));
             }
-            Ok(Some(known))
+            Ok(stored)
         })
     }
 
-    fn roots_of_name(&self, project: String) -> StoreFuture<'_, Vec<String>> {
-        self.all(sql(ROOTS).bind(project), |row| row.get("root"))
+    fn projects_of_name(&self, name: String) -> StoreFuture<'_, Vec<String>> {
+        self.all(sql(PROJECTS).bind(name), |row| row.get("project"))
     }
 
     fn synced_directory(&self, directory: String) -> StoreFuture<'_, SyncedDirectory> {

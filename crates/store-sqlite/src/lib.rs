@@ -35,6 +35,7 @@ mod open;
 mod opened;
 mod options;
 mod probe;
+mod projects;
 mod readers;
 mod receipts;
 mod record;

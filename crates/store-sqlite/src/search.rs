@@ -27,7 +27,9 @@ const SCOPE: &str = "
     WHERE sessions.number IN (
         SELECT number FROM sessions WHERE id = ?1
         UNION ALL
-        SELECT number FROM sessions WHERE project_dir IN (SELECT value FROM json_each(?2))
+        SELECT number FROM sessions WHERE project_dir = ?2 AND (?3 IS NULL OR project_key IS NULL)
+        UNION ALL
+        SELECT number FROM sessions WHERE project_key IN (SELECT value FROM json_each(?3))
         UNION ALL
         SELECT number FROM sessions WHERE ?1 IS NULL AND ?2 IS NULL
     )";
@@ -81,12 +83,14 @@ async fn find(readers: &Readers, ranges: Vec<KeyRange>) -> StoreResult<Vec<Found
 
 async fn scope(readers: &Readers, scope: &SearchScope) -> StoreResult<SearchedSessions> {
     type Listed = (Option<u32>, SessionId, Seq, Seq, u64, u64);
-    let (id, dirs) = match scope {
+    let (id, place) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Directories(dirs) => (None, Some(json!(dirs).to_string())),
+        SearchScope::Place(place) => (None, Some(place.clone().parts())),
         SearchScope::All => (None, None),
     };
-    let listed = sql(SCOPE).bind(id).bind(dirs);
+    let (dir, keys) = place.unzip();
+    let keys = keys.flatten().map(|keys| json!(keys).to_string());
+    let listed = sql(SCOPE).bind(id).bind(dir).bind(keys);
     let listed = listed
         .optional(&*readers.get().await, |row| row.json(0, "sessions in the search index"))
         .await?;

@@ -1,8 +1,8 @@
 //! Session rows.
 
 use bethink_store::{
-    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
-    StoreResult,
+    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionPlace,
+    SessionRecord, StoreResult,
 };
 use bethink_store_format::{page_of, read_cursor, reused};
 use bethink_transcript::SessionId;
@@ -20,9 +20,9 @@ const TABLE: &str = "sessions";
 const INSERT: &str = "
     INSERT INTO sessions (
         id, project_dir, title, title_key, titled, tags, parent, forked_at, model, content_hash,
-        created_at, updated_at
+        project_key, created_at, updated_at
     )
-    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?10)";
+    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)";
 
 const READ: &str = "
     SELECT *
@@ -35,13 +35,17 @@ const EXISTS: &str = "
 const LIST: &str = "
     SELECT *
     FROM sessions
-    WHERE (?1 IS NULL OR project_dir IN (SELECT value FROM json_each(?1)))
-      AND (?2 IS NULL OR parent = ?2)
-      AND (?3 IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?3))
-      AND (?4 IS NULL OR instr(title_key, ?4) > 0 OR instr(lower(hex(id)), ?5) > 0)
-      AND (?6 IS NULL OR (updated_at, id) < (?6, ?7))
+    WHERE (
+          ?1 IS NULL
+          OR project_key IN (SELECT value FROM json_each(?2))
+          OR (project_dir = ?1 AND (?2 IS NULL OR project_key IS NULL))
+      )
+      AND (?3 IS NULL OR parent = ?3)
+      AND (?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?4))
+      AND (?5 IS NULL OR instr(title_key, ?5) > 0 OR instr(lower(hex(id)), ?6) > 0)
+      AND (?7 IS NULL OR (updated_at, id) < (?7, ?8))
     ORDER BY updated_at DESC, id DESC
-    LIMIT ?8";
+    LIMIT ?9";
 
 const UPDATE: &str = "
     UPDATE sessions
@@ -111,6 +115,7 @@ pub(crate) async fn create(
         .bind(new.forked_at)
         .bind(new.model)
         .bind(new.content_hash)
+        .bind(new.project)
         .bind(new.created_at);
     insert.insert(&mut *db, || format!("session {id} already exists")).await?;
     sql(READ).bind(id).seal(&mut *db, TABLE).await?;
@@ -145,8 +150,10 @@ pub(crate) async fn list(
     let after = page.cursor.as_deref().map(read_cursor).transpose()?;
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
+    let (dir, keys) = filter.place.map(SessionPlace::parts).unzip();
     let list = sql(LIST)
-        .bind(filter.project_dirs.map(|dirs| json!(dirs).to_string()))
+        .bind(dir)
+        .bind(keys.flatten().map(|keys| json!(keys).to_string()))
         .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())

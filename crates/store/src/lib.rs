@@ -24,6 +24,7 @@ mod memory;
 mod message;
 mod notes;
 mod peer;
+mod project;
 mod record;
 mod recording;
 mod search;
@@ -52,6 +53,7 @@ pub use memory::{
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};
 pub use peer::{MAX_PEER_TEXT, PeerNews, PeerStore};
+pub use project::ProjectStore;
 pub use record::{ImportBatch, ImportStore, NewRecord, StoredRecord};
 pub use recording::{PauseRecord, RecordingStore};
 pub use search::{
@@ -61,7 +63,8 @@ pub use search::{
 pub use sent::{SentRequestStore, StoredRequest};
 pub use session::{
     CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision, NewSession,
-    PageRequest, SessionChange, SessionFilter, SessionRecord, SessionStore, StoredReceipt,
+    PageRequest, SessionChange, SessionFilter, SessionPlace, SessionRecord, SessionStore,
+    StoredReceipt,
 };
 pub use synced::{DirectoryRevision, SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore};
 pub use team::{
@@ -81,6 +84,7 @@ pub trait Store:
     + MemoryStore
     + CandidateStore
     + TeamStore
+    + ProjectStore
     + HookStore
     + RecordingStore
     + GatewayStore

@@ -5,6 +5,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::error::StoreFuture;
 use crate::message::{SeqRange, Terms};
+use crate::session::SessionPlace;
 
 /// The index, which is updated after the messages are stored.
 pub trait IndexStore {
@@ -38,8 +39,8 @@ pub struct IndexBatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchScope {
     Session(SessionId),
-    /// Every session of one of these project directories.
-    Directories(Vec<String>),
+    /// Every session that began there.
+    Place(SessionPlace),
     /// Every session.
     All,
 }

@@ -91,6 +91,8 @@ pub struct StoredReceipt {
 pub struct NewSession {
     pub id: SessionId,
     pub project_dir: String,
+    /// The key of the project that the directory belongs to, if it is known.
+    pub project: Option<String>,
     pub title: Option<String>,
     pub tags: Vec<String>,
     pub parent: Option<SessionId>,
@@ -106,8 +108,19 @@ impl NewSession {
     /// Creates the data of a session without a parent or a title.
     pub fn new(id: SessionId, project_dir: String, model: String, created_at: UnixMicros) -> Self {
         let (title, tags, parent) = (None, Vec::new(), None);
-        let (forked_at, content_hash) = (None, None);
-        Self { id, project_dir, title, tags, parent, forked_at, model, created_at, content_hash }
+        let (project, forked_at, content_hash) = (None, None, None);
+        Self {
+            id,
+            project_dir,
+            project,
+            title,
+            tags,
+            parent,
+            forked_at,
+            model,
+            created_at,
+            content_hash,
+        }
     }
 }
 
@@ -122,6 +135,7 @@ pub struct Created {
 pub struct SessionRecord {
     pub id: SessionId,
     pub project_dir: String,
+    pub project: Option<String>,
     pub title: Option<String>,
     /// The title was set by a person, so an export must include it.
     pub titled: bool,
@@ -151,12 +165,30 @@ pub struct SessionChange {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// Only sessions of one of these directories.
-    pub project_dirs: Option<Vec<String>>,
+    pub place: Option<SessionPlace>,
     /// Part of the title or id, case-insensitive.
     pub q: Option<String>,
     pub tag: Option<String>,
     pub parent: Option<SessionId>,
+}
+
+/// Where sessions began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionPlace {
+    /// In exactly this directory.
+    Directory(String),
+    /// In one of the projects with these keys. A session whose project is not known belongs to them if it began in `dir`.
+    Projects { dir: String, keys: Vec<String> },
+}
+
+impl SessionPlace {
+    /// Returns the directory and the keys, as stores bind them.
+    pub fn parts(self) -> (String, Option<Vec<String>>) {
+        match self {
+            Self::Directory(dir) => (dir, None),
+            Self::Projects { dir, keys } => (dir, Some(keys)),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

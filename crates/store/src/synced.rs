@@ -11,18 +11,17 @@ use crate::error::StoreFuture;
 /// A directory and its files are named as the daemons of all homes name them. Other daemons learn of changes by
 /// [`PeerNews::Memory`](crate::PeerNews::Memory).
 pub trait SyncedMemoryStore {
-    /// Stores a project's root directory and the name that it has on all machines, if this machine knows it. Returns the stored name,
-    /// which may be from another machine.
+    /// Stores the name that a project has on all machines, if this machine knows it. Returns the stored name, which may be from another
+    /// machine.
     fn record_project_name(
         &self,
         _project: String,
-        _root: String,
         _known: Option<String>,
     ) -> StoreFuture<'_, Option<String>> {
         Box::pin(ready(Ok(None)))
     }
-    /// Returns the root directories of all projects that have the same name as this one.
-    fn roots_of_name(&self, _project: String) -> StoreFuture<'_, Vec<String>> {
+    /// Returns the projects that have this name.
+    fn projects_of_name(&self, _name: String) -> StoreFuture<'_, Vec<String>> {
         Box::pin(ready(Ok(Vec::new())))
     }
     fn synced_directory(&self, _directory: String) -> StoreFuture<'_, SyncedDirectory> {

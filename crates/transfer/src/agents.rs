@@ -281,7 +281,7 @@ impl TransferService {
         let made = session_id(agent, parent);
         self.remove_leftovers(made).await?;
         let dir = header.cwd.clone().unwrap_or_else(|| "/".to_owned());
-        let new = self.sessions.new_session(made, dir)?;
+        let new = self.sessions.new_session(made, dir).await?;
         self.cx.store().create_session(new, None).await?;
         self.know(agent, parent.clone(), made).await?;
         Ok(Some(made))

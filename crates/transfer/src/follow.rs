@@ -168,7 +168,7 @@ impl TransferService {
         let session = session_id(source.agent, id);
         self.remove_leftovers(session).await?;
         let dir = header.cwd.unwrap_or_else(|| "/".to_owned());
-        let new = self.sessions.new_session(session, dir)?;
+        let new = self.sessions.new_session(session, dir).await?;
         let created_at = tail.facts().first_at.unwrap_or(new.created_at);
         self.cx.store().create_session(NewSession { parent, created_at, ..new }, None).await?;
         self.know(source.agent, id.to_owned(), session).await?;

@@ -293,13 +293,13 @@ impl TransferService {
                 if let Some(why) = self.cx.recording().excluded(&dir) {
                     return Err(why.into());
                 }
-                let own = self.sessions.new_session(session, dir)?;
+                let own = self.sessions.new_session(session, dir).await?;
                 let created_at = begun(session).unwrap_or(own.created_at);
                 new.push(NewSession { content_hash: hash.take(), created_at, parent, ..own });
             }
             for child in chunk.new_children {
                 let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
-                let made = self.sessions.new_session(child, dir)?;
+                let made = self.sessions.new_session(child, dir).await?;
                 let created_at = begun(child).unwrap_or(made.created_at);
                 new.push(NewSession { parent: Some(session), created_at, ..made });
             }

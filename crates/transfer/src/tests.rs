@@ -130,7 +130,7 @@ async fn a_failed_import_leaves_no_session() {
         [(gone.as_path(), false, 1), (Path::new("gone.jsonl"), true, 2)]
     {
         let half = SessionId(uuid::Uuid::now_v7());
-        let new = transfer.sessions.new_session(half, "/project".to_owned()).unwrap();
+        let new = transfer.sessions.new_session(half, "/project".to_owned()).await.unwrap();
         transfer.cx.store().create_session(new, None).await.unwrap();
         let payload = json!({
             "path": path, "file": "x", "project_dir": null, "session": half, "spooled": spooled,
@@ -529,7 +529,7 @@ async fn a_session_that_the_gateway_records_is_left_to_it() {
     let home = tempfile::tempdir().unwrap();
     let (transfer, _runner) = open(&home).await;
     let recorded = SessionId(uuid::Uuid::now_v7());
-    let new = transfer.sessions.new_session(recorded, "/work".to_owned()).unwrap();
+    let new = transfer.sessions.new_session(recorded, "/work".to_owned()).await.unwrap();
     transfer.cx.store().create_session(new, None).await.unwrap();
     let said = json!({ "messages": [{ "role": "user", "content": "mend the gate" }] });
     transfer.sessions.append(recorded, said.to_string().into(), None).await.unwrap();

@@ -69,6 +69,7 @@ macro_rules! store_conformance {
             sessions: what_is_some_changes,
             sessions: pages_cover_the_list_once,
             sessions: filters_select,
+            sessions: the_projects_of_earlier_sessions_are_set,
             sessions: a_cursor_of_elsewhere_is_refused,
             sessions: projects_are_counted,
             sessions: a_deleted_session_is_gone_everywhere,

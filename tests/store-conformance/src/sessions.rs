@@ -9,7 +9,7 @@ use super::{
 };
 use bethink_store::{
     CompactionRecord, NewDecision, NewSession, PageRequest, SeqRange, SessionChange, SessionFilter,
-    SessionRecord, Store, StoreError,
+    SessionPlace, SessionRecord, Store, StoreError,
 };
 
 pub async fn a_session_comes_back_as_made(store: &impl Store) {
@@ -19,12 +19,14 @@ pub async fn a_session_comes_back_as_made(store: &impl Store) {
         parent: Some(session_id(7)),
         forked_at: Some(Seq(12)),
         content_hash: Some("hash".into()),
+        project: Some("mill".into()),
         ..new_session(1)
     };
     let created = store.create_session(new.clone(), None).await.unwrap();
     let expect = SessionRecord {
         id: new.id,
         project_dir: new.project_dir,
+        project: new.project,
         title: new.title,
         titled: false,
         tags: new.tags,
@@ -111,12 +113,39 @@ pub async fn pages_cover_the_list_once(store: &impl Store) {
     assert!(seen.windows(2).all(|pair| pair[0] > pair[1]), "newest first, then by id");
 }
 
+fn in_project(dir: &str, project: Option<&str>, number: u128) -> NewSession {
+    let project = project.map(Into::into);
+    NewSession { project_dir: dir.into(), project, ..new_session(number) }
+}
+
+pub async fn the_projects_of_earlier_sessions_are_set(store: &impl Store) {
+    for new in [
+        in_project("/mill", None, 1),
+        in_project("/mill", Some("old"), 2),
+        in_project("/sail", None, 3),
+    ] {
+        store.create_session(new, None).await.unwrap();
+    }
+    let project = |dir: &str| store.project_of_directory(dir.into());
+    assert_eq!(project("/sail").await.unwrap(), None);
+    assert_eq!(store.directories_without_project().await.unwrap(), ["/mill", "/sail"]);
+    store.set_project_of_directory("/mill".into(), "mill".into()).await.unwrap();
+    assert_eq!(store.directories_without_project().await.unwrap(), ["/sail"]);
+    let of = |number| async move { store.session(session_id(number)).await.unwrap().project };
+    assert_eq!((of(1).await.as_deref(), of(2).await.as_deref()), (Some("mill"), Some("old")));
+    // The newest session tells.
+    assert_eq!(project("/mill").await.unwrap().as_deref(), Some("old"));
+}
+
 pub async fn filters_select(store: &impl Store) {
     let news = [
         NewSession { title: Some("Über Alles".into()), ..new_session(1) },
         NewSession { tags: vec!["red".into(), "blue".into()], ..new_session(2) },
         NewSession { project_dir: "/other".into(), ..new_session(3) },
         NewSession { parent: Some(session_id(1)), ..new_session(4) },
+        in_project("/mill/fix", Some("mill"), 5),
+        in_project("/mill/fix", None, 6),
+        in_project("/sail", Some("sail"), 7),
     ];
     for new in news {
         store.create_session(new, None).await.unwrap();
@@ -134,15 +163,19 @@ pub async fn filters_select(store: &impl Store) {
     assert_eq!(list(q("%")).await, [], "no wildcards");
     let tag = SessionFilter { tag: Some("blue".into()), ..SessionFilter::default() };
     assert_eq!(list(tag).await, [session_id(2)]);
-    let dirs = |dirs: &[&str]| SessionFilter {
-        project_dirs: Some(dirs.iter().map(|&dir| dir.into()).collect()),
-        ..SessionFilter::default()
+    let place = |place| SessionFilter { place: Some(place), ..SessionFilter::default() };
+    let directory = |dir: &str| place(SessionPlace::Directory(dir.into()));
+    assert_eq!(list(directory("/other")).await, [session_id(3)]);
+    let projects = |dir: &str, keys: &[&str]| {
+        let keys = keys.iter().map(|&key| key.into()).collect();
+        place(SessionPlace::Projects { dir: dir.into(), keys })
     };
-    assert_eq!(list(dirs(&["/other"])).await, [session_id(3)]);
-    let all = list(SessionFilter::default()).await;
-    let known = new_session(1).project_dir;
-    assert_eq!(list(dirs(&["/other", "/none", &known])).await, all);
-    assert_eq!(list(dirs(&[])).await, []);
+    // What began in the directory belongs to its project, unless it is known to belong to another one.
+    assert_eq!(list(projects("/mill/fix", &["mill"])).await, [session_id(6), session_id(5)]);
+    assert_eq!(list(projects("/mill/fix", &["sail"])).await, [session_id(7), session_id(6)]);
+    assert_eq!(list(projects("/none", &["mill", "sail"])).await, [session_id(7), session_id(5)]);
+    assert_eq!(list(projects("/none", &[])).await, []);
+    assert_eq!(list(directory("/mill/fix")).await, [session_id(6), session_id(5)]);
     let parent = SessionFilter { parent: Some(session_id(1)), ..SessionFilter::default() };
     assert_eq!(list(parent).await, [session_id(4)]);
 }

@@ -65,7 +65,7 @@ impl SearchPlace {
                 Some(title) if !title.is_empty() => format!("session “{title}”"),
                 _ => "this session".to_owned(),
             },
-            Self::Project(dir) => format!("the sessions of {dir}"),
+            Self::Project(dir) => format!("the sessions of the project in {dir}"),
             Self::AllProjects => "the sessions of all projects".to_owned(),
             Self::Team => "what the team shares".to_owned(),
         }

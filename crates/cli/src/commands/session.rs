@@ -133,7 +133,7 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     Ok(())
 }
 
-/// Shows the directories if there may be several.
+/// Shows the directories if all projects are listed, or if the sessions are in several.
 fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<StyledText> {
     let ids: Vec<_> = sessions.iter().map(|one| one.id).collect();
     let all = all || sessions.windows(2).any(|pair| pair[0].project_dir != pair[1].project_dir);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bethink_prefix_match::ChainScope;
-use bethink_service::{Result, ServiceError};
+use bethink_service::Result;
 use bethink_store::{ClientSession, Lineage, NewSession};
 use bethink_transcript::{Message, Role, Seq, SessionId, typed};
 use uuid::Uuid;
@@ -130,10 +130,9 @@ impl GatewayService {
         }
         let tags = parent.iter().map(|_| EXPLORATION.to_owned()).collect();
         let dir = self.directory(request).await;
-        let model = serde_json::to_string(&request.model).map_err(ServiceError::internal)?;
         let title = title(messages);
-        let new =
-            NewSession { title, tags, parent, ..NewSession::new(id, dir, model, self.cx.now()) };
+        let new = self.sessions.new_session_with(id, dir, &request.model).await?;
+        let new = NewSession { title, tags, parent, ..new };
         let claim = claimed.map(|ClientKey { entrance: client, key }| ClientSession {
             client,
             key,

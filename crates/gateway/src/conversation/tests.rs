@@ -196,7 +196,7 @@ pub(super) fn answer(daemon: &Daemon, prepared: &Sent, text: &str) {
 pub(super) async fn histories(daemon: &Daemon) -> Vec<(SessionId, Vec<String>)> {
     let all = daemon
         .sessions
-        .sessions(None, SessionQuery { limit: Some(1_000), ..SessionQuery::default() })
+        .sessions(SessionQuery { limit: Some(1_000), ..SessionQuery::default() })
         .await
         .unwrap();
     let mut histories = Vec::new();

@@ -64,8 +64,8 @@ pub(crate) async fn call(client: McpClient, input: SearchInput) -> Answered<Sear
             client.daemon.search.search(id, &request).await?
         }
         None => {
-            let dirs = client.session_dirs(&client.project(input.project_dir)?).await?;
-            client.daemon.search.search_sessions(Some(dirs), &request).await?
+            let place = client.searched_place(client.project(input.project_dir)?).await?;
+            client.daemon.search.search_sessions(Some(place), &request).await?
         }
     };
     let output =

@@ -1,7 +1,5 @@
 //! Starts the service with everything that it needs, in a home of its own.
 
-use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use bethink_api as api;
@@ -78,16 +76,4 @@ pub(crate) async fn say(memories: &MemoryService, id: SessionId, messages: &[Val
 #[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 pub(crate) async fn extract(memories: &MemoryService, id: SessionId) -> api::Extracted {
     memories.extract_now(id, api::ExtractRequest::default()).await.unwrap()
-}
-
-#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
-pub(crate) fn git(dir: &Path, args: &[&str]) {
-    let output = Command::new("git")
-        .args(["-c", "user.name=ada", "-c", "user.email=ada@h"])
-        .args(args)
-        .current_dir(dir)
-        .env("HOME", dir)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -38,11 +38,11 @@ pub(crate) async fn project(
     Asked(project): Asked<api::OptionalProjectQuery>,
     Asked(query): Asked<api::SearchQuery>,
 ) -> Reply {
-    let dirs = match project.project_dir {
-        Some(dir) => Some(app.daemon.memories.session_dirs(&dir).await?),
+    let place = match project.project_dir {
+        Some(dir) => Some(app.daemon.sessions.place_of(dir).await?),
         None => None,
     };
-    HttpAnswer::ok(&app.daemon.search.search_sessions(dirs, &query).await?)
+    HttpAnswer::ok(&app.daemon.search.search_sessions(place, &query).await?)
 }
 
 /// Rebuild the search index of a session from its history.

@@ -43,12 +43,7 @@ pub(crate) async fn list(
     State(app): State<ServerState>,
     Asked(asked): Asked<api::SessionQuery>,
 ) -> Reply {
-    let dirs = match &asked.project_dir {
-        Some(dir) if asked.exact => Some(vec![dir.clone()]),
-        Some(dir) => Some(app.daemon.memories.session_dirs(dir).await?),
-        None => None,
-    };
-    let mut page = app.daemon.sessions.sessions(dirs, asked).await?;
+    let mut page = app.daemon.sessions.sessions(asked).await?;
     app.daemon.team_history.mark_shared(&mut page.sessions).await?;
     HttpAnswer::ok(&page)
 }
@@ -116,7 +111,7 @@ pub(crate) async fn conclude(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.sessions.conclude(id, request).await }).await
 }
 
-/// List the projects that have sessions, and then those that only have memories.
+/// List the directories that have sessions, and then the projects that only have memories.
 #[utoipa::path(
     get, path = "/v1/projects", tag = "projects", operation_id = "project_list",
     responses((status = 200, body = api::Projects))

@@ -582,7 +582,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the projects that have sessions, and then those that only have memories. */
+        /** List the directories that have sessions, and then the projects that only have memories. */
         get: operations["project_list"];
         put?: never;
         post?: never;

@@ -1,6 +1,7 @@
 /** The requests of this extension, one function each. */
 
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 import type {
   Candidate, Client, Compaction, ContextReport, MemoriesPage, Memory, MemoryScope, MemoryWritten, Proposal, RecalledMemory, SearchHit,
@@ -19,15 +20,16 @@ const BESIDE = 3;
 /** Milliseconds that a compaction or an update of notes may take: a model may write the text. */
 const MODEL_TIMEOUT = 600_000;
 
-/** Returns the newest session of the directory, or of the nearest directory above it. */
+/** Returns the newest session of the directory, or of the nearest directory above it in the same working tree. */
 export async function newestSession(client: Client, dir: string): Promise<Session | undefined> {
   for (let project = dir; ; project = dirname(project)) {
-    const query = { project_dir: project, limit: SESSIONS };
+    const query = { project_dir: project, exact: true, limit: SESSIONS };
     const { sessions } = await client.get('/v1/sessions', { query });
     // prefer a session that is not a subagent's
     const own = sessions.find((one) => one.parent == null || one.forked_at_seq != null);
     if (own ?? sessions[0]) return own ?? sessions[0];
-    if (dirname(dirname(project)) === dirname(project)) return undefined;
+    const isTop = existsSync(join(project, '.git')) || dirname(dirname(project)) === dirname(project);
+    if (isTop) return undefined;
   }
 }
 

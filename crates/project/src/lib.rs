@@ -1,0 +1,195 @@
+//! Finds the project that a directory belongs to.
+//!
+//! All worktrees of a repository, and all directories in them, are one project. A `.git` file by itself proves nothing: the repository
+//! must list the worktree, too.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// Maximum size of a git pointer file, in bytes; paths are shorter.
+const POINTER_BYTES: u64 = 8_192;
+/// Number of hexadecimal digits that distinguish projects of the same name: enough for millions of projects.
+const DIGITS: usize = 12;
+/// Maximum length of a project's name in its key, in bytes: enough to recognize it, and accepted by every file system.
+const NAME_BYTES: usize = 60;
+
+/// Returns the key of the project that has this root: its name in the database and in bethink's own layout.
+pub fn key_of(root: &Path) -> String {
+    let hash = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    format!("{}-{}", name_of(root), &hash[..DIGITS])
+}
+
+/// Returns the name of the project that has this root, in characters that every file system accepts.
+pub fn name_of(root: &Path) -> String {
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
+    let name: String = name.chars().map(plain).take(NAME_BYTES).collect();
+    if name.is_empty() { "root".to_owned() } else { name }
+}
+
+/// Returns the main working tree of the repository that contains a directory, or the directory itself if there is no
+/// repository or the directory is not on this machine.
+pub fn root_of(dir: &Path) -> PathBuf {
+    let dir = fs::canonicalize(dir).unwrap_or_else(|_| lexical(dir));
+    let found = dir.ancestors().find_map(|at| repository(at, &at.join(".git")));
+    found.unwrap_or(dir)
+}
+
+/// Whether a project's root is a repository.
+pub fn is_repository(root: &Path) -> bool {
+    root.join(".git").exists() || root.join("HEAD").is_file()
+}
+
+/// Returns a directory and those that contain it, up to the top of the working tree. Outside of a working tree, it returns all of
+/// them except the root of the file system: a parent may have sessions about anything.
+pub fn own_dirs(dir: &Path) -> impl Iterator<Item = &Path> {
+    let top = dir.ancestors().find(|dir| dir.join(".git").exists());
+    let is_own = move |dir: &&Path| match top {
+        Some(top) => dir.starts_with(top),
+        None => dir.parent().is_some(),
+    };
+    dir.ancestors().take_while(is_own)
+}
+
+/// Returns the main working tree, if `git` is the `.git` entry of a working tree at `at`.
+fn repository(at: &Path, git: &Path) -> Option<PathBuf> {
+    let kind = fs::symlink_metadata(git).ok()?;
+    if kind.is_dir() {
+        return git.join("HEAD").exists().then(|| at.to_path_buf());
+    }
+    if !kind.is_file() {
+        return None;
+    }
+    let own = at.join(pointer(git)?.strip_prefix("gitdir:")?.trim());
+    let found = main_tree(git, &own).or_else(|| bare_inside(at, &own));
+    Some(found.unwrap_or_else(|| at.to_path_buf()))
+}
+
+/// Returns the bare repository in a directory whose `.git` file names it, so that the directory and the worktrees beside the
+/// repository are one project.
+fn bare_inside(at: &Path, own: &Path) -> Option<PathBuf> {
+    let own = fs::canonicalize(own).ok()?;
+    let is_bare = own.starts_with(at) && !own.ends_with(".git") && own.join("HEAD").is_file();
+    is_bare.then_some(own)
+}
+
+/// Returns the main working tree of a linked worktree, if the repository itself lists that worktree. Otherwise a `.git`
+/// file could claim to belong to another project and get access to its memory.
+fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
+    let claimed = pointer(&own.join("gitdir"))?;
+    let claimed = fs::canonicalize(own.join(claimed.trim())).ok()?;
+    if claimed != fs::canonicalize(git).ok()? {
+        return None;
+    }
+    let common = fs::canonicalize(own.join(pointer(&own.join("commondir"))?.trim())).ok()?;
+    if fs::canonicalize(own).ok()?.parent()? != common.join("worktrees") {
+        return None;
+    }
+    match common.file_name() {
+        Some(name) if name == ".git" => common.parent().map(Path::to_path_buf),
+        // A bare repository with worktrees next to it.
+        _ => common.join("HEAD").is_file().then_some(common),
+    }
+}
+
+/// Reads a file that consists of a single short line.
+fn pointer(path: &Path) -> Option<String> {
+    let kind = fs::symlink_metadata(path).ok()?;
+    (kind.is_file() && kind.len() <= POINTER_BYTES).then(|| fs::read_to_string(path).ok())?
+}
+
+/// Resolves `.` and `..` without accessing the disk, because the path may not exist.
+fn lexical(dir: &Path) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in dir.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A repository with a worktree beside it, as git lays them out.
+    fn repository() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(dir.path()).unwrap();
+        let (main, tree) = (base.join("app"), base.join("app-fix"));
+        let own = main.join(".git/worktrees/fix");
+        write(&main.join(".git/HEAD"), "ref: refs/heads/main\n");
+        write(&own.join("commondir"), "../..\n");
+        write(&own.join("gitdir"), &format!("{}\n", tree.join(".git").display()));
+        write(&tree.join(".git"), &format!("gitdir: {}\n", own.display()));
+        (dir, main, tree)
+    }
+
+    #[test]
+    fn worktrees_and_folders_are_one_project() {
+        let (_kept, main, tree) = repository();
+        fs::create_dir_all(tree.join("src/deep")).unwrap();
+        for dir in [&main, &tree, &tree.join("src/deep"), &main.join("./.git/..")] {
+            assert_eq!(root_of(dir), main, "{}", dir.display());
+        }
+    }
+
+    #[test]
+    fn who_only_claims_to_be_a_worktree_is_a_project_of_its_own() {
+        let (kept, main, _) = repository();
+        let thief = fs::canonicalize(kept.path()).unwrap().join("thief");
+        let own = main.join(".git/worktrees/fix");
+        write(&thief.join(".git"), &format!("gitdir: {}\n", own.display()));
+        assert_eq!(root_of(&thief), thief);
+        // Nor can it with a directory of its own that claims to be one of the repository's.
+        let own = thief.join("own");
+        write(&thief.join(".git"), "gitdir: own\n");
+        write(&own.join("gitdir"), "../.git\n");
+        write(&own.join("commondir"), &format!("{}\n", main.join(".git").display()));
+        write(&own.join("HEAD"), "ref: refs/heads/main\n");
+        assert!(root_of(&thief).starts_with(&thief), "{}", root_of(&thief).display());
+        // The git directory of a submodule names no worktrees.
+        let module = main.join("vendored");
+        write(&main.join(".git/modules/vendored/HEAD"), "ref: x\n");
+        write(&module.join(".git"), "gitdir: ../.git/modules/vendored\n");
+        assert_eq!(root_of(&module), module);
+    }
+
+    #[test]
+    fn a_bare_repository_and_the_worktrees_beside_it_are_one_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(dir.path()).unwrap();
+        let (bare, tree) = (base.join(".bare"), base.join("main"));
+        let own = bare.join("worktrees/main");
+        write(&base.join(".git"), "gitdir: ./.bare\n");
+        write(&bare.join("HEAD"), "ref: refs/heads/main\n");
+        write(&own.join("commondir"), "../..\n");
+        write(&own.join("gitdir"), &format!("{}\n", tree.join(".git").display()));
+        write(&tree.join(".git"), &format!("gitdir: {}\n", own.display()));
+        for dir in [&base, &tree] {
+            assert_eq!(root_of(dir), bare, "{}", dir.display());
+        }
+    }
+
+    #[test]
+    fn a_directory_without_a_repository_is_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(dir.path()).unwrap();
+        assert_eq!(root_of(&base), base);
+        assert_eq!(root_of(Path::new("/nowhere/at/./all/../here")), Path::new("/nowhere/at/here"));
+    }
+
+    #[test]
+    fn projects_of_one_name_are_apart() {
+        assert_ne!(key_of(Path::new("/a/app")), key_of(Path::new("/b/app")));
+        assert!(key_of(Path::new("/")).starts_with("root-"));
+    }
+}
