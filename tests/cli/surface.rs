@@ -162,6 +162,20 @@ fn the_sessions_of_all_worktrees_are_listed_and_searched_together() {
 }
 
 #[test]
+fn directories_of_the_same_name_are_told_apart() {
+    let terminal = Terminal::new();
+    for name in ["one/app", "two/app", "web"] {
+        let dir = terminal.path().join(name);
+        fs::create_dir_all(&dir).unwrap();
+        done(terminal.run_in(&dir, &["session", "new"]));
+    }
+    let listed = done(terminal.run(&["session", "ls", "--all"]));
+    for shown in ["  one/app  ", "  two/app  ", "  web  "] {
+        assert!(listed.contains(shown), "{shown}: {listed}");
+    }
+}
+
+#[test]
 fn a_search_covers_the_project_and_with_all_every_project() {
     let terminal = Terminal::new();
     let (file, other) = (fixture("plain.jsonl"), terminal.path().join("other"));

@@ -26,7 +26,7 @@ const UNNAMED_MODEL: &str = "unknown";
 /// Number of messages that `handover` shows.
 const RECENT: u64 = 4;
 /// Width of the project column, which leaves room for titles in 80 columns.
-const PROJECT_COLUMNS: usize = 16;
+const PROJECT_COLUMNS: usize = 20;
 
 pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
     let client = app.client().await?;
@@ -153,13 +153,22 @@ fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<S
             StyledText::new().dim(child).put(Tone::Warn, shared).plain(title).dim(tags),
         ];
         if all {
-            let dir = Path::new(&session.project_dir);
-            let name = dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy();
-            row.insert(row.len() - 1, StyledText::from(name.as_ref()).fitted(PROJECT_COLUMNS));
+            let name = short_dir(&session.project_dir, sessions);
+            row.insert(row.len() - 1, StyledText::from(name).fitted(PROJECT_COLUMNS));
         }
         table.row(row);
     }
     table.lines(width)
+}
+
+/// Returns the name of a directory, with that of its parent if another directory in the list has the same name.
+fn short_dir(dir: &str, listed: &[Session]) -> String {
+    let path = Path::new(dir);
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let has_name = |one: &Session| Path::new(&one.project_dir).file_name() == path.file_name();
+    let is_unique = !listed.iter().any(|one| one.project_dir != dir && has_name(one));
+    let parent = path.parent().and_then(Path::file_name).filter(|_| !is_unique);
+    parent.map_or(name.into(), |parent| Path::new(parent).join(name)).display().to_string()
 }
 
 fn show(app: &mut CliApp, session: &Session) -> Done {
