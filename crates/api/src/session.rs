@@ -145,7 +145,7 @@ pub struct SessionsPage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SessionQuery {
-    /// Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines
+    /// A directory, as an absolute path: only the sessions of its project, which are those of all its worktrees, of the directories in them, and of its clones on other machines
     pub project_dir: Option<String>,
     /// `true`: only sessions of exactly the directory `project_dir`
     #[serde(default)]

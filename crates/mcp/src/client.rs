@@ -1,11 +1,8 @@
 //! Finds the project and the session of a request: those named in the request, or else those named in the client's headers.
-//! Nothing is guessed, because an error is better than using the wrong project's memory.
-
-use std::path::Path;
+//! No project is guessed, because an error is better than using the wrong project's memory.
 
 use bethink_api as api;
 use bethink_daemon::Daemon;
-use bethink_project::own_dirs;
 use bethink_service::ServiceError;
 use bethink_store::SessionPlace;
 use bethink_transcript::SessionId;
@@ -53,15 +50,18 @@ impl McpClient {
         })
     }
 
-    /// Returns where to search if no session is named: in the directory's project, or, if that has no sessions, in the nearest directory
-    /// with sessions.
+    /// Returns where to search if no session is named: in the directory's project, or, if that has no sessions, in the project of the
+    /// nearest directory with sessions.
     pub(crate) async fn searched_place(&self, dir: String) -> Result<SessionPlace, ServiceError> {
-        if self.newest_in(&dir, false, 1).await?.is_empty()
-            && let Some(session) = self.newest_near(&dir, 1).await?.first()
+        let sessions = &self.daemon.sessions;
+        let (project_dir, limit) = (Some(dir.clone()), Some(1));
+        let query = api::SessionQuery { project_dir, limit, ..Default::default() };
+        if sessions.sessions(query).await?.sessions.is_empty()
+            && let Some(nearest) = sessions.nearest_sessions(&dir, 1).await?.first()
         {
-            return Ok(SessionPlace::Directory(session.project_dir.clone()));
+            return sessions.place_of(nearest.project_dir.clone()).await;
         }
-        self.daemon.sessions.place_of(dir).await
+        sessions.place_of(dir).await
     }
 
     /// Returns the given session, or else the one in the client's headers. Fails if there is neither.
@@ -90,7 +90,7 @@ impl McpClient {
     }
 
     async fn newest(&self, dir: String) -> Result<SessionId, ServiceError> {
-        let sessions = self.newest_near(&dir, 1).await?;
+        let sessions = self.daemon.sessions.nearest_sessions(&dir, 1).await?;
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
             ServiceError::not_found(format!("{dir} has no sessions"))
@@ -98,33 +98,13 @@ impl McpClient {
         })
     }
 
-    /// Returns the newest sessions of the nearest directory with sessions, up to the top of the working tree: in another worktree,
-    /// another agent may be working.
-    async fn newest_near(&self, dir: &str, most: usize) -> Result<Vec<api::Session>, ServiceError> {
-        for dir in own_dirs(Path::new(dir)) {
-            let sessions = self.newest_in(&dir.display().to_string(), true, most).await?;
-            if !sessions.is_empty() {
-                return Ok(sessions);
-            }
-        }
-        Ok(Vec::new())
-    }
-
-    async fn newest_in(
-        &self,
-        dir: &str,
-        exact: bool,
-        most: usize,
-    ) -> Result<Vec<api::Session>, ServiceError> {
-        let (project_dir, limit) = (Some(dir.to_owned()), Some(most));
-        let query = api::SessionQuery { project_dir, exact, limit, ..Default::default() };
-        Ok(self.daemon.sessions.sessions(query).await?.sessions)
-    }
-
     async fn unnamed(&self, project: Option<String>) -> ServiceError {
         let refusal = ServiceError::invalid("session_id", "is missing");
         let newest = match self.project(project) {
-            Ok(dir) => self.newest_near(&dir, NAMED_SESSIONS).await.unwrap_or_default(),
+            Ok(dir) => {
+                let sessions = &self.daemon.sessions;
+                sessions.nearest_sessions(&dir, NAMED_SESSIONS).await.unwrap_or_default()
+            }
             Err(_) => Vec::new(),
         };
         let named = newest.iter().map(|session| match &session.title {

@@ -30,18 +30,13 @@ pub fn name_of(root: &Path) -> String {
 /// Returns the main working tree of the repository that contains a directory, or the directory itself if there is no
 /// repository or the directory is not on this machine.
 pub fn root_of(dir: &Path) -> PathBuf {
-    let dir = fs::canonicalize(dir).unwrap_or_else(|_| lexical(dir));
+    let dir = real(dir);
     let found = dir.ancestors().find_map(|at| repository(at, &at.join(".git")));
     found.unwrap_or(dir)
 }
 
-/// Whether a project's root is a repository.
-pub fn is_repository(root: &Path) -> bool {
-    root.join(".git").exists() || root.join("HEAD").is_file()
-}
-
-/// Returns a directory and those that contain it, up to the top of the working tree. Outside of a working tree, it returns all of
-/// them except the root of the file system: a parent may have sessions about anything.
+/// Returns a directory and those that contain it, up to the top of its working tree. Outside of a working tree, these are all up to the
+/// root of the file system, which is left out: sessions that are not about any directory begin there.
 pub fn own_dirs(dir: &Path) -> impl Iterator<Item = &Path> {
     let top = dir.ancestors().find(|dir| dir.join(".git").exists());
     let is_own = move |dir: &&Path| match top {
@@ -61,16 +56,7 @@ fn repository(at: &Path, git: &Path) -> Option<PathBuf> {
         return None;
     }
     let own = at.join(pointer(git)?.strip_prefix("gitdir:")?.trim());
-    let found = main_tree(git, &own).or_else(|| bare_inside(at, &own));
-    Some(found.unwrap_or_else(|| at.to_path_buf()))
-}
-
-/// Returns the bare repository in a directory whose `.git` file names it, so that the directory and the worktrees beside the
-/// repository are one project.
-fn bare_inside(at: &Path, own: &Path) -> Option<PathBuf> {
-    let own = fs::canonicalize(own).ok()?;
-    let is_bare = own.starts_with(at) && !own.ends_with(".git") && own.join("HEAD").is_file();
-    is_bare.then_some(own)
+    Some(main_tree(git, &own).unwrap_or_else(|| at.to_path_buf()))
 }
 
 /// Returns the main working tree of a linked worktree, if the repository itself lists that worktree. Otherwise a `.git`
@@ -96,6 +82,16 @@ fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
 fn pointer(path: &Path) -> Option<String> {
     let kind = fs::symlink_metadata(path).ok()?;
     (kind.is_file() && kind.len() <= POINTER_BYTES).then(|| fs::read_to_string(path).ok())?
+}
+
+/// Resolves the links in a path, whose end need not exist.
+pub fn real(dir: &Path) -> PathBuf {
+    let dir = lexical(dir);
+    let exists =
+        |at: &Path| Some((fs::canonicalize(at).ok()?, dir.strip_prefix(at).ok()?.to_owned()));
+    dir.ancestors().find_map(exists).map_or(dir.clone(), |(at, rest)| {
+        if rest.as_os_str().is_empty() { at } else { at.join(rest) }
+    })
 }
 
 /// Resolves `.` and `..` without accessing the disk, because the path may not exist.
@@ -161,22 +157,6 @@ mod tests {
         write(&main.join(".git/modules/vendored/HEAD"), "ref: x\n");
         write(&module.join(".git"), "gitdir: ../.git/modules/vendored\n");
         assert_eq!(root_of(&module), module);
-    }
-
-    #[test]
-    fn a_bare_repository_and_the_worktrees_beside_it_are_one_project() {
-        let dir = tempfile::tempdir().unwrap();
-        let base = fs::canonicalize(dir.path()).unwrap();
-        let (bare, tree) = (base.join(".bare"), base.join("main"));
-        let own = bare.join("worktrees/main");
-        write(&base.join(".git"), "gitdir: ./.bare\n");
-        write(&bare.join("HEAD"), "ref: refs/heads/main\n");
-        write(&own.join("commondir"), "../..\n");
-        write(&own.join("gitdir"), &format!("{}\n", tree.join(".git").display()));
-        write(&tree.join(".git"), &format!("gitdir: {}\n", own.display()));
-        for dir in [&base, &tree] {
-            assert_eq!(root_of(dir), bare, "{}", dir.display());
-        }
     }
 
     #[test]

@@ -1,6 +1,16 @@
 //! Work outside the request threads: blocking work, and background work on a thread of low priority.
 
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
 use crate::{Result, ServiceError};
+
+/// How long to wait for a disk that may not answer.
+const DISK_PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum number of threads that may wait for such disks: a part of the 512 that the runtime has.
+const MOST_DISK_TASKS: usize = 64;
 
 /// Runs `work` with low priority, so that appends and prompts go first.
 pub async fn at_low_priority<T: Send + 'static>(
@@ -24,6 +34,31 @@ pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
+}
+
+/// Runs work on a disk that may not answer. Returns `None` if it has not ended after [`DISK_PATIENCE`]: its thread then waits on, which is
+/// why there are at most [`MOST_DISK_TASKS`] of them.
+pub async fn blocking_on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    static TASKS: Semaphore = Semaphore::const_new(MOST_DISK_TASKS);
+    within(DISK_PATIENCE, &TASKS, work).await
+}
+
+async fn within<T: Send + 'static>(
+    limit: Duration,
+    tasks: &'static Semaphore,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let done = async {
+        let task = tasks.acquire().await.ok()?;
+        let work = move || {
+            let _task = task;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.ok()
+    };
+    timeout(limit, done).await.ok()?
 }
 
 /// Lowers the priority of this thread. Only Linux has priorities per thread; elsewhere this would slow the whole
@@ -50,6 +85,18 @@ mod tests {
         #[allow(clippy::panic, reason = "what the test is about")]
         let ended = at_low_priority(|| -> u8 { panic!("the work fails") }).await;
         assert!(ended.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_does_not_answer_takes_only_some_threads() {
+        static TASKS: Semaphore = Semaphore::const_new(1);
+        let limit = Duration::from_millis(20);
+        let (answer, disk) = std::sync::mpsc::channel::<()>();
+        assert_eq!(within(limit, &TASKS, move || disk.recv().is_ok()).await, None);
+        // The only thread still waits.
+        assert_eq!(within(limit, &TASKS, || true).await, None);
+        answer.send(()).unwrap();
+        assert_eq!(within(Duration::from_secs(60), &TASKS, || true).await, Some(true));
     }
 
     #[cfg(target_os = "linux")]

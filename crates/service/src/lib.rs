@@ -22,7 +22,7 @@ mod runner;
 mod storage;
 mod stored;
 
-pub use background::{at_low_priority, blocking};
+pub use background::{at_low_priority, blocking, blocking_on_disk};
 pub use bethink_store::Receipt;
 pub use clock::{Clock, SystemClock, parse_rfc3339, rfc3339};
 pub use context::ServiceContext;

@@ -7,12 +7,11 @@ use bethink_models::UNNAMED_MODEL;
 use bethink_search::MAX_QUERY;
 use bethink_service::{Receipt, Result, ServiceError, key_reused, page_limit, rfc3339};
 use bethink_store::{
-    NewSession, PageRequest, SessionChange, SessionFilter, SessionPlace, SessionRecord, StoreError,
+    NewSession, PageRequest, SessionChange, SessionFilter, SessionRecord, StoreError,
 };
 use bethink_transcript::SessionId;
 use uuid::Uuid;
 
-use crate::places::project_of;
 use crate::service::{SessionEvent, SessionService};
 
 /// Maximum size of a title or tag, in bytes; both are shown in lists.
@@ -59,7 +58,7 @@ impl SessionService {
         model: &api::ModelSpec,
     ) -> Result<NewSession> {
         let model = serde_json::to_string(model).map_err(ServiceError::internal)?;
-        let project = project_of(&project_dir).await;
+        let project = self.project_of_new(&project_dir).await;
         Ok(NewSession { project, ..NewSession::new(id, project_dir, model, self.cx.now()) })
     }
 
@@ -74,7 +73,7 @@ impl SessionService {
     pub async fn sessions(&self, query: api::SessionQuery) -> Result<api::SessionsPage> {
         let api::SessionQuery { project_dir, exact, q, tag, parent, limit, cursor } = query;
         let place = match project_dir {
-            Some(dir) if exact => Some(SessionPlace::Directory(dir)),
+            Some(dir) if exact => Some(self.directory(dir).await),
             Some(dir) => Some(self.place_of(dir).await?),
             None => None,
         };

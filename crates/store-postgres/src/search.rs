@@ -19,8 +19,8 @@ const SCOPE: &str = "
     WHERE ($1 IS NULL OR sessions.id = $1)
       AND (
           $2 IS NULL
-          OR sessions.project_key IN (SELECT unnest($3))
-          OR (sessions.project_dir = $2 AND ($3 IS NULL OR sessions.project_key IS NULL))
+          OR (project_dir = $2 AND ($3 IS NULL OR project_key IS NULL OR project_key = ANY ($3)))
+          OR (NOT $4 AND project_key = ANY ($3))
       )";
 
 /// Finds the pages that may contain keys of each range: those of the smallest lists, which together fill `$6` pages, and for each
@@ -120,11 +120,10 @@ async fn find(
 async fn scope(readers: &ConnectionQueue, scope: &SearchScope) -> StoreResult<SearchedSessions> {
     let (id, place) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Place(place) => (None, Some(place.clone().parts())),
+        SearchScope::Place(place) => (None, Some(place)),
         SearchScope::All => (None, None),
     };
-    let (dir, keys) = place.unzip();
-    let listing = sql(SCOPE).bind(id).bind(dir).bind_optional_list(keys.flatten());
+    let listing = sql(SCOPE).bind(id).bind_place(place);
     let listed = listing.all(&mut *readers.get().await?, listed).await?;
     if let (Some(id), []) = (id, &listed[..]) {
         return Err(not_found("session", id));

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use bethink_store::{
-    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionPlace,
-    SessionRecord, StoreError, StoreResult,
+    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
+    StoreError, StoreResult,
 };
 use bethink_store_format::{page_of, read_cursor, reused, write_json};
 use bethink_transcript::{Seq, SessionId};
@@ -37,19 +37,19 @@ const LIST: &str = "
     FROM sessions
     WHERE (
           $1 IS NULL
-          OR project_key IN (SELECT unnest($2))
-          OR (project_dir = $1 AND ($2 IS NULL OR project_key IS NULL))
+          OR (project_dir = $1 AND ($2 IS NULL OR project_key IS NULL OR project_key = ANY ($2)))
+          OR (NOT $3 AND project_key = ANY ($2))
       )
-      AND ($3 IS NULL OR parent = $3)
-      AND ($4 IS NULL OR $4 = ANY(tag_keys))
+      AND ($4 IS NULL OR parent = $4)
+      AND ($5 IS NULL OR $5 = ANY(tag_keys))
       AND (
-          $5 IS NULL
-          OR position($5 IN title_key) > 0
-          OR position($6 IN replace(id::text, '-', '')) > 0
+          $6 IS NULL
+          OR position($6 IN title_key) > 0
+          OR position($7 IN replace(id::text, '-', '')) > 0
       )
-      AND ($7 IS NULL OR (updated_at, id) < ($7, $8))
+      AND ($8 IS NULL OR (updated_at, id) < ($8, $9))
     ORDER BY updated_at DESC, id DESC
-    LIMIT $9";
+    LIMIT $10";
 
 const UPDATE: &str = "
     UPDATE sessions
@@ -266,10 +266,8 @@ pub(crate) async fn list(
     let after = page.cursor.as_deref().map(read_cursor).transpose()?;
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
-    let (dir, keys) = filter.place.map(SessionPlace::parts).unzip();
     let list = sql(LIST)
-        .bind(dir)
-        .bind_optional_list(keys.flatten())
+        .bind_place(filter.place.as_ref())
         .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())

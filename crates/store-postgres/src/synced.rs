@@ -20,10 +20,10 @@ const PUT_NAME: &str = "
 
 const NAME: &str = "SELECT name FROM synced_projects WHERE project = $1";
 
-const PROJECTS: &str = "
+const CLONES: &str = "
     SELECT project
     FROM synced_projects
-    WHERE name = $1
+    WHERE name = (SELECT name FROM synced_projects WHERE project = $1)
     ORDER BY project";
 
 /// One statement, so that the revision is that of the files. A directory may have no files.
@@ -84,8 +84,8 @@ impl SyncedMemoryStore for PostgresStore {
         })
     }
 
-    fn projects_of_name(&self, name: String) -> StoreFuture<'_, Vec<String>> {
-        self.all(sql(PROJECTS).bind(name), |row| row.get("project"))
+    fn clones_of(&self, project: String) -> StoreFuture<'_, Vec<String>> {
+        self.all(sql(CLONES).bind(project), |row| row.get("project"))
     }
 
     fn synced_directory(&self, directory: String) -> StoreFuture<'_, SyncedDirectory> {

@@ -1,8 +1,9 @@
 //! The projects of sessions.
 
-use bethink_store::{ProjectStore, StoreFuture};
+use bethink_store::{ProjectStore, SessionPlace, StoreFuture};
+use serde_json::json;
 
-use crate::sql::sql;
+use crate::sql::{Statement, sql};
 use crate::store::SqliteStore;
 
 const PROJECT: &str = "
@@ -19,12 +20,27 @@ const WITHOUT_PROJECT: &str = "
     WHERE project_key IS NULL
     ORDER BY project_dir";
 
+const OF_DIRECTORY: &str = "
+    SELECT *
+    FROM sessions
+    WHERE project_dir = ?
+      AND project_key IS NULL";
+
 const SET_PROJECT: &str = "
     UPDATE sessions
     SET project_key = ?2
-    WHERE project_dir = ?1
-      AND project_key IS NULL
+    WHERE number IN (SELECT value FROM json_each(?1))
     RETURNING *";
+
+impl Statement {
+    /// Binds the directory, its projects' keys as JSON, and whether only the directory is meant.
+    pub(crate) fn bind_place(self, place: Option<&SessionPlace>) -> Self {
+        let keys = place.and_then(|place| place.keys.as_ref());
+        self.bind(place.map(|place| place.dir.clone()))
+            .bind(keys.map(|keys| json!(keys).to_string()))
+            .bind(place.is_some_and(|place| place.exact))
+    }
+}
 
 impl ProjectStore for SqliteStore {
     fn project_of_directory(&self, dir: String) -> StoreFuture<'_, Option<String>> {
@@ -36,6 +52,14 @@ impl ProjectStore for SqliteStore {
     }
 
     fn set_project_of_directory(&self, dir: String, project: String) -> StoreFuture<'_, ()> {
-        self.seal("sessions", sql(SET_PROJECT).bind(dir).bind(project))
+        self.write(move |db| {
+            Box::pin(async move {
+                // Reading verifies the checksums that are replaced.
+                let rows = sql(OF_DIRECTORY).bind(dir);
+                let rows = rows.all(&mut *db, |row| row.get::<i64>("number")).await?;
+                let set = sql(SET_PROJECT).bind(json!(rows).to_string()).bind(project);
+                set.seal(db, "sessions").await.map(drop)
+            })
+        })
     }
 }

@@ -27,9 +27,19 @@ const SCOPE: &str = "
     WHERE sessions.number IN (
         SELECT number FROM sessions WHERE id = ?1
         UNION ALL
-        SELECT number FROM sessions WHERE project_dir = ?2 AND (?3 IS NULL OR project_key IS NULL)
+        SELECT number
+        FROM sessions
+        WHERE project_dir = ?2
+          AND (
+              ?3 IS NULL
+              OR project_key IS NULL
+              OR project_key IN (SELECT value FROM json_each(?3))
+          )
         UNION ALL
-        SELECT number FROM sessions WHERE project_key IN (SELECT value FROM json_each(?3))
+        SELECT number
+        FROM sessions
+        WHERE NOT ?4
+          AND project_key IN (SELECT value FROM json_each(?3))
         UNION ALL
         SELECT number FROM sessions WHERE ?1 IS NULL AND ?2 IS NULL
     )";
@@ -85,12 +95,10 @@ async fn scope(readers: &Readers, scope: &SearchScope) -> StoreResult<SearchedSe
     type Listed = (Option<u32>, SessionId, Seq, Seq, u64, u64);
     let (id, place) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Place(place) => (None, Some(place.clone().parts())),
+        SearchScope::Place(place) => (None, Some(place)),
         SearchScope::All => (None, None),
     };
-    let (dir, keys) = place.unzip();
-    let keys = keys.flatten().map(|keys| json!(keys).to_string());
-    let listed = sql(SCOPE).bind(id).bind(dir).bind(keys);
+    let listed = sql(SCOPE).bind(id).bind_place(place);
     let listed = listed
         .optional(&*readers.get().await, |row| row.json(0, "sessions in the search index"))
         .await?;

@@ -1,8 +1,8 @@
 //! Session rows.
 
 use bethink_store::{
-    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionPlace,
-    SessionRecord, StoreResult,
+    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
+    StoreResult,
 };
 use bethink_store_format::{page_of, read_cursor, reused};
 use bethink_transcript::SessionId;
@@ -37,15 +37,28 @@ const LIST: &str = "
     FROM sessions
     WHERE (
           ?1 IS NULL
-          OR project_key IN (SELECT value FROM json_each(?2))
-          OR (project_dir = ?1 AND (?2 IS NULL OR project_key IS NULL))
+          OR number IN (
+              SELECT number
+              FROM sessions
+              WHERE project_dir = ?1
+                AND (
+                    ?2 IS NULL
+                    OR project_key IS NULL
+                    OR project_key IN (SELECT value FROM json_each(?2))
+                )
+              UNION ALL
+              SELECT number
+              FROM sessions
+              WHERE NOT ?3
+                AND project_key IN (SELECT value FROM json_each(?2))
+          )
       )
-      AND (?3 IS NULL OR parent = ?3)
-      AND (?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?4))
-      AND (?5 IS NULL OR instr(title_key, ?5) > 0 OR instr(lower(hex(id)), ?6) > 0)
-      AND (?7 IS NULL OR (updated_at, id) < (?7, ?8))
+      AND (?4 IS NULL OR parent = ?4)
+      AND (?5 IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?5))
+      AND (?6 IS NULL OR instr(title_key, ?6) > 0 OR instr(lower(hex(id)), ?7) > 0)
+      AND (?8 IS NULL OR (updated_at, id) < (?8, ?9))
     ORDER BY updated_at DESC, id DESC
-    LIMIT ?9";
+    LIMIT ?10";
 
 const UPDATE: &str = "
     UPDATE sessions
@@ -150,10 +163,8 @@ pub(crate) async fn list(
     let after = page.cursor.as_deref().map(read_cursor).transpose()?;
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
-    let (dir, keys) = filter.place.map(SessionPlace::parts).unzip();
     let list = sql(LIST)
-        .bind(dir)
-        .bind(keys.flatten().map(|keys| json!(keys).to_string()))
+        .bind_place(filter.place.as_ref())
         .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())

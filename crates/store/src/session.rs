@@ -174,20 +174,19 @@ pub struct SessionFilter {
 
 /// Where sessions began.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SessionPlace {
-    /// In exactly this directory.
-    Directory(String),
-    /// In one of the projects with these keys. A session whose project is not known belongs to them if it began in `dir`.
-    Projects { dir: String, keys: Vec<String> },
+pub struct SessionPlace {
+    pub dir: String,
+    /// The keys of the projects of `dir`: its own one, and those of clones. A session that is known to belong to another project did not
+    /// begin here. `None` if the directory's project is not known: then all sessions in `dir` count.
+    pub keys: Option<Vec<String>>,
+    /// Only sessions in exactly `dir`, rather than all sessions of the projects.
+    pub exact: bool,
 }
 
 impl SessionPlace {
-    /// Returns the directory and the keys, as stores bind them.
-    pub fn parts(self) -> (String, Option<Vec<String>>) {
-        match self {
-            Self::Directory(dir) => (dir, None),
-            Self::Projects { dir, keys } => (dir, Some(keys)),
-        }
+    /// Exactly this directory, whatever its project is.
+    pub fn directory(dir: impl Into<String>) -> Self {
+        Self { dir: dir.into(), keys: None, exact: true }
     }
 }
 

@@ -20,8 +20,8 @@ pub trait SyncedMemoryStore {
     ) -> StoreFuture<'_, Option<String>> {
         Box::pin(ready(Ok(None)))
     }
-    /// Returns the projects that have this name.
-    fn projects_of_name(&self, _name: String) -> StoreFuture<'_, Vec<String>> {
+    /// Returns the projects that have the same name as this one, which is among them if it has one.
+    fn clones_of(&self, _project: String) -> StoreFuture<'_, Vec<String>> {
         Box::pin(ready(Ok(Vec::new())))
     }
     fn synced_directory(&self, _directory: String) -> StoreFuture<'_, SyncedDirectory> {

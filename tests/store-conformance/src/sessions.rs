@@ -164,18 +164,21 @@ pub async fn filters_select(store: &impl Store) {
     let tag = SessionFilter { tag: Some("blue".into()), ..SessionFilter::default() };
     assert_eq!(list(tag).await, [session_id(2)]);
     let place = |place| SessionFilter { place: Some(place), ..SessionFilter::default() };
-    let directory = |dir: &str| place(SessionPlace::Directory(dir.into()));
-    assert_eq!(list(directory("/other")).await, [session_id(3)]);
-    let projects = |dir: &str, keys: &[&str]| {
-        let keys = keys.iter().map(|&key| key.into()).collect();
-        place(SessionPlace::Projects { dir: dir.into(), keys })
+    let of = |dir: &str, keys: &[&str], exact| {
+        let keys = Some(keys.iter().map(|&key| key.into()).collect());
+        place(SessionPlace { dir: dir.into(), keys, exact })
     };
+    assert_eq!(list(place(SessionPlace::directory("/other"))).await, [session_id(3)]);
+    let at_the_fix = list(place(SessionPlace::directory("/mill/fix"))).await;
+    assert_eq!(at_the_fix, [session_id(6), session_id(5)]);
     // What began in the directory belongs to its project, unless it is known to belong to another one.
-    assert_eq!(list(projects("/mill/fix", &["mill"])).await, [session_id(6), session_id(5)]);
-    assert_eq!(list(projects("/mill/fix", &["sail"])).await, [session_id(7), session_id(6)]);
-    assert_eq!(list(projects("/none", &["mill", "sail"])).await, [session_id(7), session_id(5)]);
-    assert_eq!(list(projects("/none", &[])).await, []);
-    assert_eq!(list(directory("/mill/fix")).await, [session_id(6), session_id(5)]);
+    let [fifth, sixth, seventh] = [5, 6, 7].map(session_id);
+    assert_eq!(list(of("/mill/fix", &["mill"], false)).await, [sixth, fifth]);
+    assert_eq!(list(of("/mill/fix", &["sail"], false)).await, [seventh, sixth]);
+    assert_eq!(list(of("/mill/fix", &["sail"], true)).await, [sixth]);
+    assert_eq!(list(of("/mill", &["mill"], true)).await, []);
+    assert_eq!(list(of("/none", &["mill", "sail"], false)).await, [seventh, fifth]);
+    assert_eq!(list(of("/none", &[], false)).await, []);
     let parent = SessionFilter { parent: Some(session_id(1)), ..SessionFilter::default() };
     assert_eq!(list(parent).await, [session_id(4)]);
 }

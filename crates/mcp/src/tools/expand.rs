@@ -20,7 +20,7 @@ pub(crate) struct ExpandInput {
     query: Option<String>,
     /// ID of the compaction or collapsed span; the newest compaction by default
     id: Option<String>,
-    /// A session ID, or "last"
+    /// A session ID, or "last": the newest in this worktree
     session_id: Option<String>,
     /// Maximum number of messages, 20 by default
     limit: Option<u64>,

@@ -14,7 +14,7 @@ use bethink_memdir::prompt::guarded;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NotesInput {
-    /// A session ID, or "last"
+    /// A session ID, or "last": the newest in this worktree
     session_id: Option<String>,
     /// Absolute path of a project other than the client's
     project_dir: Option<String>,

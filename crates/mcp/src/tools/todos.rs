@@ -14,7 +14,7 @@ use crate::untrusted::{fenced, line};
 pub(crate) struct TodosInput {
     /// The whole new list; omit it to read the list
     todos: Option<Vec<TodoInput>>,
-    /// A session ID, or "last"
+    /// A session ID, or "last": the newest in this worktree
     session_id: Option<String>,
     /// Absolute path of a project other than the client's
     project_dir: Option<String>,

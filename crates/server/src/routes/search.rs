@@ -28,7 +28,7 @@ pub(crate) async fn session(
 #[utoipa::path(
     get, path = "/v1/search", tag = "search", operation_id = "project_search",
     params(
-        ("project_dir" = Option<String>, Query, description = "Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines; without it, all projects are searched"),
+        ("project_dir" = Option<String>, Query, description = "A directory, as an absolute path: only the sessions of its project are searched, which are those of all its worktrees, of the directories in them, and of its clones on other machines; without it, all projects are searched"),
         api::SearchQuery,
     ),
     responses((status = 200, body = api::SearchHits))

@@ -71,7 +71,7 @@ async fn worktrees_and_folders_belong_to_their_project_even_after_they_are_gone(
     let (at, disk) = (tempfile::tempdir().unwrap(), Disk::new());
     let home = SessionsHome::open_with(Settings::at(at.path()), None).await;
     std::os::unix::fs::symlink(disk.dir("mill"), disk.dir("link")).unwrap();
-    let inside = ["mill", "mill/src", "mill-fix", "mill/gone", "link"];
+    let inside = ["mill", "mill/src", "mill-fix", "mill/gone", "link", "link/gone"];
     let outside = ["mill/vendored", "sail", "elsewhere"];
     for name in inside.iter().chain(&outside) {
         begin(&home, &disk.dir(name)).await;
@@ -84,12 +84,35 @@ async fn worktrees_and_folders_belong_to_their_project_even_after_they_are_gone(
 
     disk.git("mill", &["worktree", "remove", "../mill-fix"]);
     check(&home, &disk, &inside, &inside).await;
+    // What is imported now belongs to the project, too.
+    begin(&home, &disk.dir("mill-fix")).await;
+    let inside = [&inside[..], &["mill-fix"]].concat();
+    check(&home, &disk, &inside, &inside).await;
     // Another repository has its worktree there now.
     disk.git("sail", &["worktree", "add", "-q", "../mill-fix"]);
     check(&home, &disk, &["sail", "mill-fix"], &["sail"]).await;
+    assert_eq!(listed(&home, disk.dir("mill-fix"), true).await, [""; 0]);
+    let near = home.sessions.nearest_sessions(&disk.dir("mill-fix"), 1).await.unwrap();
+    assert!(near.is_empty(), "{near:?}");
     begin(&home, &disk.dir("mill-fix")).await;
     check(&home, &disk, &["sail", "mill-fix"], &["sail", "mill-fix"]).await;
     check(&home, &disk, &["mill"], &inside).await;
+
+    // The nearest session is one of the same working tree.
+    let nearest = async |name: &str| {
+        let found = home.sessions.nearest_sessions(&disk.dir(name), 1).await.unwrap();
+        found.first().map(|one| one.project_dir.clone())
+    };
+    assert_eq!(nearest("mill/src/deep").await, Some(disk.dir("mill/src")));
+    assert_eq!(nearest("link/src").await, Some(disk.dir("mill/src")));
+    fs::create_dir(disk.0.path().join("elsewhere")).unwrap();
+    assert_eq!(nearest("elsewhere/deep").await, Some(disk.dir("elsewhere")));
+    disk.git("elsewhere", &["init", "-q", "deep"]);
+    assert_eq!(nearest("elsewhere/deep").await, None);
+    // A directory keeps its sessions when it becomes a part of a repository.
+    disk.git(".", &["init", "-q"]);
+    check(&home, &disk, &["elsewhere"], &["elsewhere"]).await;
+    assert_eq!(nearest("elsewhere").await, Some(disk.dir("elsewhere")));
 
     let query = api::SessionQuery { project_dir: Some("mill".to_owned()), ..Default::default() };
     let refused = home.sessions.sessions(query).await.unwrap_err();

@@ -6444,7 +6444,7 @@ export interface operations {
     project_search: {
         parameters: {
             query: {
-                /** @description Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines; without it, all projects are searched */
+                /** @description A directory, as an absolute path: only the sessions of its project are searched, which are those of all its worktrees, of the directories in them, and of its clones on other machines; without it, all projects are searched */
                 project_dir?: string;
                 /** @description A question, or words to look for */
                 q: string;
@@ -6486,7 +6486,7 @@ export interface operations {
     session_list: {
         parameters: {
             query?: {
-                /** @description Any directory of a project: only sessions of its worktrees, the directories in them, and its clones on other machines */
+                /** @description A directory, as an absolute path: only the sessions of its project, which are those of all its worktrees, of the directories in them, and of its clones on other machines */
                 project_dir?: string;
                 /** @description `true`: only sessions of exactly the directory `project_dir` */
                 exact?: boolean;
