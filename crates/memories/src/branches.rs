@@ -98,7 +98,6 @@ impl MemoryService {
     /// just said. `before` is the file's current text.
     pub(crate) async fn with_branch(
         &self,
-        project: &MemoryProject,
         write: MemoryWrite,
         before: Option<&str>,
     ) -> MemoryWrite {
@@ -118,7 +117,7 @@ impl MemoryService {
         let old = before.and_then(|before| header::read(before).header.source);
         match old.filter(|old| is_same_statement(old, &source)) {
             Some(old) => (source.branch, source.commit) = (old.branch, old.commit),
-            None => match self.branch_now(project, &write, &source).await {
+            None => match self.branch_now(&write, &source).await {
                 Some((branch, commit)) => (source.branch, source.commit) = (branch, commit),
                 None => return write,
             },
@@ -127,21 +126,12 @@ impl MemoryService {
         MemoryWrite { text: text.or(write.text), ..write }
     }
 
-    async fn branch_now(
-        &self,
-        project: &MemoryProject,
-        write: &MemoryWrite,
-        source: &Source,
-    ) -> Option<(String, String)> {
+    async fn branch_now(&self, write: &MemoryWrite, source: &Source) -> Option<(String, String)> {
         let said = parse_rfc3339(&source.time)?;
         if self.cx.now().0.saturating_sub(said.0) > RECENT_MICROS {
             return None;
         }
-        let dir = match write.author.session {
-            Some(session) => self.cx.store().session(session).await.ok()?.project_dir,
-            None => project.root.display().to_string(),
-        };
-        branch_of(dir).await
+        branch_of(self.cx.store().session(write.author.session?).await.ok()?.project_dir).await
     }
 }
 

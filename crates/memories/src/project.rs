@@ -23,7 +23,7 @@ const READY: usize = 32;
 
 /// How long a directory is taken to be in the same project: a moment, because a worktree of another repository may be created there.
 /// A prompt needs its project several times.
-const ROOT_TIME: Duration = Duration::from_secs(1);
+const ROOT_MAX_AGE: Duration = Duration::from_secs(1);
 
 /// A project, which includes all worktrees of its repository.
 #[derive(Debug)]
@@ -164,16 +164,16 @@ impl ProjectRegistry {
         known.roots.retain(|_, (known, _)| known != root);
     }
 
-    /// Returns the open project of a directory whose root was found a moment ago.
-    pub(crate) fn known(&self, dir: &str) -> Option<Arc<MemoryProject>> {
+    /// Returns the open project that a directory had when that was last found, and whether that is no more than a moment ago.
+    pub(crate) fn known(&self, dir: &str) -> Option<(Arc<MemoryProject>, bool)> {
         let known = &mut *locked(&self.known);
         let (root, found) = known.roots.get(dir)?;
-        let root = (found.elapsed() < ROOT_TIME).then(|| root.clone())?;
-        known.used(&root)
+        let (root, is_fresh) = (root.clone(), found.elapsed() < ROOT_MAX_AGE);
+        Some((known.used(&root)?, is_fresh))
     }
 
     /// Returns the open project that has this root, which was found for `dir`.
-    pub(crate) fn open(&self, dir: &str, root: &Path) -> Option<Arc<MemoryProject>> {
+    pub(crate) fn reuse(&self, dir: &str, root: &Path) -> Option<Arc<MemoryProject>> {
         let known = &mut *locked(&self.known);
         let project = known.used(root)?;
         known.roots.insert(dir.to_owned(), (root.to_owned(), Instant::now()));

@@ -59,6 +59,17 @@ impl MemoryService {
         }
     }
 
+    /// Returns the root of the project with this key, if it is open or has memories.
+    pub(crate) async fn root_of_project(&self, key: &str) -> Option<String> {
+        let open = self.inner.projects.in_use().into_iter().find(|project| project.key == key);
+        if let Some(project) = open {
+            return Some(project.root.display().to_string());
+        }
+        let file = Home::new(&self.cx.settings().home).memory().join(key).join(FILE);
+        let root = blocking(move || Ok(fs::read_to_string(file).ok())).await.ok()??;
+        (key_of(Path::new(&root)) == key).then_some(root)
+    }
+
     /// Notes the directory of a project that gets a memory. The file is used to list projects and to sync those that nobody uses, so a
     /// failure fails no write.
     pub(crate) async fn note_root(&self, project: &MemoryProject) {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use bethink_models::ModelService;
-use bethink_service::{ErrorKind, Result, ServiceContext, ServiceError, blocking};
+use bethink_service::{ErrorKind, Result, ServiceContext, ServiceError, blocking_on_disk};
 use bethink_sessions::{Inject, LoadedSession, SessionEvent, SessionService};
+use bethink_store::SessionRecord;
 use bethink_transcript::UnixMicros;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -67,7 +68,8 @@ impl MemoryService {
     /// # Errors
     /// `Invalid` if `dir` is not an absolute path.
     pub async fn project(&self, dir: &str) -> Result<Arc<MemoryProject>> {
-        if let Some(project) = self.inner.projects.known(dir) {
+        let known = self.inner.projects.known(dir);
+        if let Some((project, true)) = known {
             self.sync_once(&project).await;
             return Ok(project);
         }
@@ -77,8 +79,12 @@ impl MemoryService {
                 .hint("use the full path of the project"));
         }
         let (path, settings) = (PathBuf::from(dir), self.cx.settings().clone());
-        let mut place = blocking(move || Ok(ProjectPlace::of(&path, &settings))).await?;
-        if let Some(project) = self.inner.projects.open(dir, &place.root) {
+        let place = blocking_on_disk(move || ProjectPlace::of(&path, &settings)).await;
+        let Some(mut place) = place else {
+            let unknown = || ServiceError::conflict(format!("the disk of {dir} does not answer"));
+            return known.map(|(project, _)| project).ok_or_else(unknown);
+        };
+        if let Some(project) = self.inner.projects.reuse(dir, &place.root) {
             self.sync_once(&project).await;
             return Ok(project);
         }
@@ -88,6 +94,21 @@ impl MemoryService {
         let project = self.inner.projects.take_in(dir, &place, self.cx.clock());
         self.sync_once(&project).await;
         Ok(project)
+    }
+
+    /// Returns the project in which a session began. Its directory may be gone, or belong to another project by now.
+    pub(crate) async fn project_of_session(
+        &self,
+        session: &SessionRecord,
+    ) -> Result<Arc<MemoryProject>> {
+        let project = self.project(&session.project_dir).await?;
+        let Some(key) = session.project.as_ref().filter(|key| **key != project.key) else {
+            return Ok(project);
+        };
+        match self.root_of_project(key).await {
+            Some(root) => self.project(&root).await,
+            None => Ok(project),
+        }
     }
 
     /// Closes a project whose directories have changed; the next request opens it again.
@@ -104,7 +125,7 @@ impl MemoryService {
         if inject == Inject::Off {
             return Ok(None);
         }
-        match self.project(&loaded.session.project_dir).await {
+        match self.project_of_session(&loaded.session).await {
             Ok(project) => {
                 project.followed_by(loaded.session.id);
                 Ok(Some(project))

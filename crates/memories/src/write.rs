@@ -80,15 +80,15 @@ impl MemoryService {
             }
             (None, _) => {}
         }
-        // Before the file, so that a kill leaves no memory of an unknown project.
-        if write.text.is_some() && write.scope == Scope::Private {
-            self.note_root(project).await;
-        }
         let turn = directory.turn(&write.file).await;
         let current = directory.read_file(&write.file).await?;
+        // Before the file, so that a kill leaves no memory of an unknown project.
+        if current.is_none() && write.text.is_some() && write.scope == Scope::Private {
+            self.note_root(project).await;
+        }
         let current = current.as_ref().and_then(FileContent::text);
         let write = stamped(write, current, self.cx.now());
-        let write = self.with_branch(project, write, current).await;
+        let write = self.with_branch(write, current).await;
         let write = with_persons_recall(write, current);
         let tried = self.change(directory, &write).await?;
         drop(turn);

@@ -107,7 +107,7 @@ impl MemoryService {
         let ExtractionScope { since, dry_run, prefix, is_open } = scope;
         let session = self.cx.store().session(id).await?;
         self.refuse_if_unrecorded(&session.project_dir)?;
-        let project = self.project(&session.project_dir).await?;
+        let project = self.project_of_session(&session).await?;
         let _one = project.turns.extracting.lock().await;
         if !dry_run {
             self.finish_stored_plan(&project, id).await?;

@@ -6,8 +6,10 @@ use std::process::Command;
 use bethink_api as api;
 use bethink_config::Settings;
 use bethink_memdir::Scope;
+use serde_json::json;
 
-use super::home::start;
+use super::home::{extract, say, session_in, start};
+
 use crate::prompt::index_texts;
 use crate::service::MemoryService;
 
@@ -128,6 +130,7 @@ async fn a_directory_that_becomes_a_worktree_of_another_repository_changes_its_p
     let dir = slot.display().to_string();
     git(&mill, &["worktree", "add", "--quiet", "../slot"]);
     remember(&memories, &dir, "secret-of-the-mill").await;
+    let old = session_in(&memories, &dir).await;
     git(&mill, &["worktree", "remove", "../slot"]);
     git(&sail, &["worktree", "add", "--quiet", "../slot"]);
     // Within a second, the project is looked for again.
@@ -137,5 +140,11 @@ async fn a_directory_that_becomes_a_worktree_of_another_repository_changes_its_p
         tokio::task::yield_now().await;
     }
     assert_eq!(seen(&memories, &dir).await.1, [""; 0]);
+    // What is said in the old session is about the old repository, whose worktree is gone.
+    say(&memories, old, &[json!("From now on, use pnpm for installs."), json!("Good.")]).await;
+    let learned = extract(&memories, old).await.memories;
+    assert_eq!(learned.len(), 1, "{learned:?}");
+    assert_eq!(seen(&memories, &dir).await.1, [""; 0]);
+    assert_eq!(seen(&memories, &mill.display().to_string()).await.1.len(), 2);
     memories.cx.stop().await;
 }

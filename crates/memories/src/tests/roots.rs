@@ -1,8 +1,6 @@
 //! Tests that memory is never stored for a project that bethink does not list.
 
-use std::fs;
-
-use bethink_memdir::Scope;
+use bethink_memdir::{Hash, Scope};
 
 use super::home::boot;
 use crate::memory_write::Expected;
@@ -11,12 +9,8 @@ use crate::memory_write::Expected;
 async fn a_project_is_noted_before_its_first_memory_is_written() {
     let home = tempfile::tempdir().unwrap();
     let memories = boot(&home).await;
-    let project = memories.project("/project").await.unwrap();
-    // The write fails where a kill could end it.
-    let dir = &project.directory(Scope::Private).dir;
-    fs::create_dir_all(dir.parent().unwrap()).unwrap();
-    fs::write(dir, "not a directory").unwrap();
-    let (text, expected) = ("Use pnpm.".to_owned(), Expected::Absent);
+    // The write is refused where a kill could end it.
+    let (text, expected) = ("Use pnpm.".to_owned(), Expected::Hash(Hash::of(b"another text")));
     let put = memories.put_memory("/project", Scope::Private, "pnpm", text, expected).await;
     put.unwrap_err();
     assert_eq!(memories.projects_except(Vec::new()).await.unwrap(), ["/project"]);
