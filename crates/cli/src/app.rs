@@ -38,12 +38,14 @@ impl CliApp {
     ) -> Result<Self, CliFailure> {
         let given = global.project.is_some();
         let project = global.project.unwrap_or_else(|| PathBuf::from("."));
-        let project = project.canonicalize().map_err(|error| {
-            CliFailure::Use(format!("--project {}: {error}", project.display()))
-        })?;
+        let named = match given {
+            true => format!("--project {}", project.display()),
+            false => "the current directory".to_owned(),
+        };
+        let project =
+            project.canonicalize().map_err(|error| CliFailure::Use(format!("{named}: {error}")))?;
         if !project.is_dir() {
-            let why = format!("--project {}: it is not a directory", project.display());
-            return Err(CliFailure::Use(why));
+            return Err(CliFailure::Use(format!("{named}: it is not a directory")));
         }
         Ok(Self {
             screen,
@@ -136,8 +138,7 @@ impl CliApp {
         if named.is_none() && self.session.is_none() && self.sessions_dir(client).await?.is_none() {
             return Err(CliFailure::HintedUse {
                 what: format!("there are no sessions in {}", self.project.display()),
-                hint: "use --session ID to name the session to change; `bethink session ls --all` lists \
-                       all sessions"
+                hint: "use --session ID to name the session; `bethink session ls --all` lists all sessions"
                     .into(),
             });
         }

@@ -56,7 +56,7 @@ pub(crate) enum TeamCommand {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },
-    /// Share the history of this project with the team
+    /// Share the history of this directory with the team
     #[command(subcommand, after_help = "Example: bethink team history on")]
     History(TeamHistoryCommand),
     /// List the memories that are proposed for the team

@@ -37,7 +37,11 @@ struct ContinuedSession<'a> {
 pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> Done {
     let agent = named_agent(agent)?;
     let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+    // A person sees what is printed. What is started begins to work.
+    let session = match prints {
+        true => app.session(&client, None).await?,
+        false => app.session_to_change(&client, None).await?,
+    };
     let todos = client.todos(session.id).await?.todos;
     let notes = client.notes(session.id).await?;
     let after_seq = Some(session.last_seq.saturating_sub(RECENT));

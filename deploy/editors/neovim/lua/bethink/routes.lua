@@ -23,9 +23,9 @@ function M.project()
   return vim.loop.fs_realpath(dir) or dir
 end
 
---- Finds the newest session of the directory, or of the nearest directory above it; nil if there is none.
+--- Finds the newest session of the directory, or of the nearest directory above it in the same working tree; nil if there is none.
 function M.newest_session(dir, told)
-  ask('GET', { 'v1', 'sessions' }, { query = { project_dir = dir, limit = SESSIONS } }, function(error, answer)
+  ask('GET', { 'v1', 'sessions' }, { query = { project_dir = dir, exact = 'true', limit = SESSIONS } }, function(error, answer)
     if error then
       return told(error)
     end
@@ -37,7 +37,8 @@ function M.newest_session(dir, told)
       end
     end
     local above = vim.fn.fnamemodify(dir, ':h')
-    if sessions[1] or above == dir or above == '/' then
+    local is_top = vim.loop.fs_stat(dir .. '/.git') ~= nil
+    if sessions[1] or is_top or above == dir or above == '/' then
       return told(nil, sessions[1])
     end
     M.newest_session(above, told)
