@@ -140,7 +140,7 @@ fn the_sessions_of_all_worktrees_are_listed_and_searched_together() {
     done(terminal.run(&["import", file, "--project", main.to_str().unwrap()]));
     // Nothing was said in this worktree yet.
     let shown = terminal.run_in(&tree, &["session", "show"]);
-    assert!(shown.err.contains("most recent session of the project"), "{shown:?}");
+    assert!(shown.err.contains("most recent one of the project"), "{shown:?}");
     assert!(done(terminal.run_in(&tree, &["search", "water"])).contains('#'));
     done(terminal.run_in(&tree, &["session", "new", "--title", "the fix"]));
     for dir in [&main, &tree] {
@@ -201,10 +201,7 @@ fn what_changes_a_session_of_another_project_must_name_it() {
     let told = done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy(), "--json"]));
     let told: Value = serde_json::from_str(&told).unwrap();
     let read = terminal.run(&["notes", "show"]);
-    assert!(
-        read.code == 0 && read.err.contains("using the most recent session of any project"),
-        "{read:?}"
-    );
+    assert!(read.code == 0 && read.err.contains("most recent one of any project"), "{read:?}");
     for words in [&["notes", "update"][..], &["compact"], &["undo"], &["memory", "extract"]] {
         let refused = terminal.run(words);
         assert_eq!(refused.code, 2, "{refused:?}");

@@ -221,7 +221,7 @@ fn a_database_that_cannot_be_used_is_named_with_what_to_do() {
         ),
         (
             "postgres://ann:hunter2@db/notes?sslmod=require".to_owned(),
-            "the parameters may be sslmode",
+            "supported parameters: sslmode",
         ),
         (
             "postgres://ann:hunter2@db.invalid/notes?sslmode=disable".to_owned(),

@@ -174,7 +174,7 @@ fn the_sessions_of_all_clones_are_listed_and_searched_together() {
         );
     }
     assert_eq!(listed(&bee, &other), [apart]);
-    let exact = format!("/v1/sessions?exact=true&project_dir={}", at_ant.display());
+    let exact = format!("/v1/sessions?exact_dir=true&project_dir={}", at_ant.display());
     assert_eq!(bee.daemon.client().get(&exact).ok()["sessions"].as_array().unwrap().len(), 1);
 }
 

@@ -12,6 +12,7 @@ mod store;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
@@ -25,6 +26,8 @@ use crate::arguments::{Arguments, DaemonCommand};
 
 /// Requests are short and the store has its own threads, so more workers would only cost memory.
 const WORKERS: usize = 2;
+/// How long the threads of disk accesses may take to end, after all other work has ended.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -56,12 +59,15 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     if let Err(error) = sealed {
         tracing::warn!("{error:#}; a crash may leave secrets on disk");
     }
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
         .build()
-        .context("could not start the runtime")?
-        .block_on(serve(settings))
+        .context("could not start the runtime")?;
+    let served = runtime.block_on(serve(settings));
+    // A thread may still wait for a disk that does not respond.
+    runtime.shutdown_timeout(SHUTDOWN_TIME);
+    served
 }
 
 /// Starts the daemon, serves requests, and shuts it down.

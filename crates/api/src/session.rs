@@ -145,12 +145,12 @@ pub struct SessionsPage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SessionQuery {
-    /// A directory, as an absolute path: only the sessions of its project, which are those of all its worktrees, of the directories in them, and of its clones on other machines
+    /// Absolute path of a directory. Only sessions of its project: all worktrees of the repository, their subdirectories, and clones on other machines
     pub project_dir: Option<String>,
-    /// `true`: only sessions of exactly the directory `project_dir`
+    /// `true`: only sessions that began in `project_dir` itself, not in the rest of its project
     #[serde(default)]
     #[param(value_type = Option<bool>)]
-    pub exact: bool,
+    pub exact_dir: bool,
     /// Text that the title or the ID contains; case does not matter in titles
     pub q: Option<String>,
     /// Only sessions with this tag

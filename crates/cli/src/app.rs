@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bethink_api::{Compaction, Session};
 use bethink_client::{Client, ClientError, DaemonPlaces, SessionQuery, StartError, Starter};
-use bethink_project::own_dirs;
+use bethink_project::dirs_of_working_tree;
 use bethink_render::short_id;
 use bethink_terminal::Screen;
 use jiff::Timestamp;
@@ -110,13 +110,13 @@ impl CliApp {
         {
             return Ok(session);
         }
-        let project = self.project_dir();
+        let dir = self.project_dir();
         for (of, whose) in
-            [(in_project(&project), "the project"), (SessionQuery::default(), "any project")]
+            [(in_project(&dir), "the project"), (SessionQuery::default(), "any project")]
         {
             if let Some(session) = newest(client, of).await? {
                 self.screen.note(format!(
-                    "there are no sessions in {project}; using the most recent session of {whose}, {} in {}",
+                    "there are no sessions in {dir}; using session {} in {}, the most recent one of {whose}",
                     short_id(session.id),
                     session.project_dir
                 ))?;
@@ -138,7 +138,8 @@ impl CliApp {
         if named.is_none() && self.session.is_none() && self.sessions_dir(client).await?.is_none() {
             return Err(CliFailure::HintedUse {
                 what: format!("there are no sessions in {}", self.project.display()),
-                hint: "use --session ID to name the session; `bethink session ls --all` lists all sessions"
+                hint: "name a session with `--session ID`: `bethink session ls` lists those of the project; add \
+                       `--all` to list all sessions"
                     .into(),
             });
         }
@@ -158,7 +159,11 @@ impl CliApp {
     /// Returns the nearest directory with sessions: this one or a parent in the same working tree. For a project that was named with
     /// `--project`, parents are not searched.
     async fn sessions_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
-        let dirs = own_dirs(&self.project).take(if self.project_given { 1 } else { usize::MAX });
+        let dirs = dirs_of_working_tree(&self.project).take(if self.project_given {
+            1
+        } else {
+            usize::MAX
+        });
         self.nearest_with_sessions(client, dirs).await
     }
 
@@ -185,7 +190,7 @@ fn in_project(dir: &str) -> SessionQuery {
 
 /// The sessions of exactly this directory.
 fn in_directory(dir: &str) -> SessionQuery {
-    SessionQuery { exact: true, ..in_project(dir) }
+    SessionQuery { exact_dir: true, ..in_project(dir) }
 }
 
 /// Returns the newest of these sessions. A subagent's session is returned only if the newest 100 sessions contain no other.

@@ -31,8 +31,8 @@ pub(crate) use window::{Compact, Expand};
 
 const AFTER_HELP: &str = "\
 SESSION is an id, a unique prefix or suffix of one, `last`, which is the
-newest session of this working tree, or `pick`, which lets you choose from
-a list.
+newest session of the nearest directory with sessions, or `pick`, which
+lets you choose from a list.
 `bethink COMMAND --help` explains a command and shows an example.
 
 Exit codes: 0 success, 1 failure, 2 usage error, 3 daemon unreachable.";

@@ -124,7 +124,7 @@ impl CliFailure {
             Self::Client(ClientError::NotRunning { .. } | ClientError::Unreachable { .. }) => {
                 Some("run `bethink up` to start the daemon, or `bethink doctor` to find out what is wrong".into())
             }
-            Self::Client(ClientError::IncompleteAnswer { .. }) => {
+            Self::Client(ClientError::IncompleteResponse { .. }) => {
                 Some("run `bethink doctor` to find out what is wrong, or `bethink logs` for details".into())
             }
             Self::Client(ClientError::Proof(ProofError::NotProven { .. })) => {

@@ -190,10 +190,10 @@ impl Client {
     }
 
     /// Returns the error for a body that ended early. Only a running daemon can say why.
-    pub(crate) async fn incomplete_answer(&self, error: &reqwest::Error) -> ClientError {
+    pub(crate) async fn incomplete_response(&self, error: &reqwest::Error) -> ClientError {
         match self.health().await {
             Ok(Health { detail: found, .. }) => {
-                ClientError::IncompleteAnswer { url: self.target.clone(), found }
+                ClientError::IncompleteResponse { url: self.target.clone(), found }
             }
             Err(_) => self.broken(error),
         }
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_incomplete_answer_is_reported_with_the_reason() {
+    async fn an_incomplete_response_is_reported_with_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         let listener = tokio::net::UnixListener::bind(dir.path().join("socket")).unwrap();
         let client = Client::through_socket(&dir.path().join("socket"), "here".into()).unwrap();

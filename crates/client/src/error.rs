@@ -22,9 +22,9 @@ pub enum ClientError {
     /// The daemon answered with a problem.
     #[error("{}", .0.detail)]
     Refused(Box<Problem>),
-    /// The daemon ended its answer before it was complete. `found` is what it reports about itself.
-    #[error("the daemon at {url} ended its answer early{}", found.as_ref().map(|it| format!("; it reports: {it}")).unwrap_or_default())]
-    IncompleteAnswer { url: String, found: Option<String> },
+    /// The daemon ended its response before it was complete. `found` is what it reports about itself.
+    #[error("the response from the daemon at {url} was incomplete{}", found.as_ref().map(|it| format!("; the daemon reports: {it}")).unwrap_or_default())]
+    IncompleteResponse { url: String, found: Option<String> },
     /// The daemon did not answer in time; the request may still take effect.
     #[error("the daemon at {url} did not answer within {seconds} s")]
     Late { url: String, seconds: u64 },

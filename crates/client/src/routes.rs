@@ -314,7 +314,7 @@ impl Bytes {
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         match self.response.chunk().await {
             Ok(chunk) => Ok(chunk.map(Into::into)),
-            Err(error) => Err(self.client.incomplete_answer(&error).await),
+            Err(error) => Err(self.client.incomplete_response(&error).await),
         }
     }
 }

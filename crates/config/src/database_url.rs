@@ -22,7 +22,7 @@ const SSL_MODES: [&str; 6] = ["disable", "allow", "prefer", "require", "verify-c
 pub(crate) fn allowed() -> String {
     format!(
         "a URL such as postgres://USER@HOST:PORT/DATABASE, or an empty string to keep history in bethink's home; in a \
-         password, write @ as %40, / as %2F, # as %23 and ? as %3F; the parameters may be {}",
+         password, write @ as %40, / as %2F, # as %23 and ? as %3F; supported parameters: {}",
         PARAMETERS.join(", ")
     )
 }

@@ -132,7 +132,7 @@ impl Daemon {
         self.team_history.resume_later();
         let sessions = self.sessions.clone();
         self.cx.spawn(async move {
-            if let Err(error) = sessions.find_projects().await {
+            if let Err(error) = sessions.backfill_projects().await {
                 tracing::debug!(error = %error, "could not find the projects of earlier sessions");
             }
         });

@@ -56,8 +56,8 @@ impl HookService {
     /// Returns the time at which the newest session of a directory's project began. A session is stored with its first message,
     /// so when a session starts, the newest stored session is the previous one.
     async fn last_session_began(&self, dir: String) -> Result<Option<UnixMicros>> {
-        let place = Some(self.sessions.place_of(dir).await?);
-        let filter = SessionFilter { place, ..SessionFilter::default() };
+        let location = Some(self.sessions.location_of(dir).await?);
+        let filter = SessionFilter { location, ..SessionFilter::default() };
         // They are in the order of their last changes.
         let page = PageRequest { limit: RECENT, cursor: None };
         let (sessions, _) = self.cx.store().sessions(filter, page).await?;

@@ -4,7 +4,7 @@
 use bethink_api as api;
 use bethink_daemon::Daemon;
 use bethink_service::ServiceError;
-use bethink_store::SessionPlace;
+use bethink_store::SessionLocation;
 use bethink_transcript::SessionId;
 use http::request::Parts;
 use uuid::Uuid;
@@ -52,16 +52,19 @@ impl McpClient {
 
     /// Returns where to search if no session is named: in the directory's project, or, if that has no sessions, in the project of the
     /// nearest directory with sessions.
-    pub(crate) async fn searched_place(&self, dir: String) -> Result<SessionPlace, ServiceError> {
+    pub(crate) async fn searched_location(
+        &self,
+        dir: String,
+    ) -> Result<SessionLocation, ServiceError> {
         let sessions = &self.daemon.sessions;
         let (project_dir, limit) = (Some(dir.clone()), Some(1));
         let query = api::SessionQuery { project_dir, limit, ..Default::default() };
         if sessions.sessions(query).await?.sessions.is_empty()
             && let Some(nearest) = sessions.nearest_sessions(&dir, 1).await?.first()
         {
-            return sessions.place_of(nearest.project_dir.clone()).await;
+            return sessions.location_of(nearest.project_dir.clone()).await;
         }
-        sessions.place_of(dir).await
+        sessions.location_of(dir).await
     }
 
     /// Returns the given session, or else the one in the client's headers. Fails if there is neither.
@@ -113,7 +116,7 @@ impl McpClient {
         });
         let named: Vec<String> = named.collect();
         refusal.hint(match named.is_empty() {
-            true => "pass session_id, or \"last\" for the newest session of the working tree".to_owned(),
+            true => "pass session_id, or \"last\" for the newest session of the nearest directory with sessions".to_owned(),
             false => format!(
                 "pass session_id: the newest sessions here are {}; \"last\" means the first of them",
                 named.join(", ")

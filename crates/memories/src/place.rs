@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bethink_config::{Home, Settings};
 use bethink_memdir::name::TEAM;
-use bethink_project::{key_of, name_of, root_of};
+use bethink_project::{project_key, project_name, project_root};
 
 /// Name of the directory with the person's memory. No project has this key, because project keys end in a hash.
 const PERSON: &str = "person";
@@ -25,13 +25,13 @@ pub(crate) struct ProjectPlace {
 
 impl ProjectPlace {
     pub(crate) fn of(dir: &Path, settings: &Settings) -> Self {
-        let root = root_of(dir);
-        let key = key_of(&root);
+        let root = project_root(dir);
+        let key = project_key(&root);
         let foreign = settings.memory.layout == "claude" && settings.person.is_some();
         let memory = memory_dir(&root, &key, foreign, settings);
         let team = match settings.team.dir.as_str() {
             "" => memory.join(TEAM),
-            shared => Path::new(shared).join(name_of(&root)),
+            shared => Path::new(shared).join(project_name(&root)),
         };
         let person = Home::new(&settings.home).memory().join(PERSON);
         Self { root, key, memory, team, person, foreign }

@@ -21,8 +21,8 @@ use crate::watch::Watcher;
 /// Maximum number of projects that are kept open and watched, because the system's file watches are limited.
 const READY: usize = 32;
 
-/// How long a directory is taken to be in the same project: a moment, because a worktree of another repository may be created there.
-/// A prompt needs its project several times.
+/// How long a directory's project is cached. Short, because a worktree of another repository may be created there; but a prompt needs
+/// its project several times.
 const ROOT_MAX_AGE: Duration = Duration::from_secs(1);
 
 /// A project, which includes all worktrees of its repository.

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bethink_config::Home;
 use bethink_memdir::Scope;
-use bethink_project::key_of;
+use bethink_project::project_key;
 use bethink_service::{Result, ServiceError, blocking, private_file};
 
 use crate::project::MemoryProject;
@@ -40,7 +40,7 @@ impl MemoryService {
         let home = Home::new(&self.cx.settings().home);
         let found = blocking(move || {
             let synced = |root: &String| {
-                let key = format!("{}/{}", key_of(Path::new(root)), Scope::Private);
+                let key = format!("{}/{}", project_key(Path::new(root)), Scope::Private);
                 let base = base_path(&home, &key).metadata();
                 base.and_then(|base| base.modified()).unwrap_or(UNIX_EPOCH)
             };
@@ -67,11 +67,11 @@ impl MemoryService {
         }
         let file = Home::new(&self.cx.settings().home).memory().join(key).join(FILE);
         let root = blocking(move || Ok(fs::read_to_string(file).ok())).await.ok()??;
-        (key_of(Path::new(&root)) == key).then_some(root)
+        (project_key(Path::new(&root)) == key).then_some(root)
     }
 
     /// Notes the directory of a project that gets a memory. The file is used to list projects and to sync those that nobody uses, so a
-    /// failure fails no write.
+    /// write succeeds even if this fails.
     pub(crate) async fn note_root(&self, project: &MemoryProject) {
         let dir = Home::new(&self.cx.settings().home).memory().join(&project.key);
         let root = project.root.clone();
@@ -96,7 +96,7 @@ fn noted(memory: &Path) -> io::Result<Vec<String>> {
     let mut roots = Vec::new();
     for entry in fs::read_dir(memory)?.flatten() {
         let Ok(root) = fs::read_to_string(entry.path().join(FILE)) else { continue };
-        if key_of(Path::new(&root)).as_str() == entry.file_name() {
+        if project_key(Path::new(&root)).as_str() == entry.file_name() {
             roots.push(root);
         }
     }
@@ -112,7 +112,7 @@ mod tests {
     fn a_project_is_listed_by_the_directory_that_its_key_belongs_to() {
         let memory = tempfile::tempdir().unwrap();
         let root = Path::new("/git/mill");
-        let dir = memory.path().join(key_of(root));
+        let dir = memory.path().join(project_key(root));
         note(&dir, root).unwrap();
         fs::create_dir(memory.path().join("person")).unwrap();
         assert_eq!(noted(memory.path()).unwrap(), ["/git/mill"]);

@@ -73,15 +73,19 @@ impl MemoryService {
             self.sync_once(&project).await;
             return Ok(project);
         }
-        if !Path::new(dir).is_absolute() || dir.contains('\0') {
-            let detail = format!("{dir:?} is not an absolute path");
-            return Err(ServiceError::invalid("project_dir", detail)
-                .hint("use the full path of the project"));
-        }
+        ServiceError::check_project_dir(dir)?;
         let (path, settings) = (PathBuf::from(dir), self.cx.settings().clone());
-        let place = blocking_on_disk(move || ProjectPlace::of(&path, &settings)).await;
+        let place =
+            blocking_on_disk(Path::new(dir), move || ProjectPlace::of(&path, &settings)).await;
         let Some(mut place) = place else {
-            let unknown = || ServiceError::conflict(format!("the disk of {dir} does not answer"));
+            let unknown = || {
+                ServiceError::new(
+                    ErrorKind::StorageFailed,
+                    format!(
+                        "could not find the project of {dir}: its disk did not respond; try again"
+                    ),
+                )
+            };
             return known.map(|(project, _)| project).ok_or_else(unknown);
         };
         if let Some(project) = self.inner.projects.reuse(dir, &place.root) {
@@ -101,14 +105,11 @@ impl MemoryService {
         &self,
         session: &SessionRecord,
     ) -> Result<Arc<MemoryProject>> {
-        let project = self.project(&session.project_dir).await?;
-        let Some(key) = session.project.as_ref().filter(|key| **key != project.key) else {
-            return Ok(project);
+        let root = match &session.project {
+            Some(key) => self.root_of_project(key).await,
+            None => None,
         };
-        match self.root_of_project(key).await {
-            Some(root) => self.project(&root).await,
-            None => Ok(project),
-        }
+        self.project(root.as_deref().unwrap_or(&session.project_dir)).await
     }
 
     /// Closes a project whose directories have changed; the next request opens it again.

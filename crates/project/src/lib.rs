@@ -14,13 +14,13 @@ const DIGITS: usize = 12;
 const NAME_BYTES: usize = 60;
 
 /// Returns the key of the project that has this root: its name in the database and in bethink's own layout.
-pub fn key_of(root: &Path) -> String {
+pub fn project_key(root: &Path) -> String {
     let hash = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-    format!("{}-{}", name_of(root), &hash[..DIGITS])
+    format!("{}-{}", project_name(root), &hash[..DIGITS])
 }
 
 /// Returns the name of the project that has this root, in characters that every file system accepts.
-pub fn name_of(root: &Path) -> String {
+pub fn project_name(root: &Path) -> String {
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
     let name: String = name.chars().map(plain).take(NAME_BYTES).collect();
@@ -29,15 +29,19 @@ pub fn name_of(root: &Path) -> String {
 
 /// Returns the main working tree of the repository that contains a directory, or the directory itself if there is no
 /// repository or the directory is not on this machine.
-pub fn root_of(dir: &Path) -> PathBuf {
-    let dir = real(dir);
-    let found = dir.ancestors().find_map(|at| repository(at, &at.join(".git")));
-    found.unwrap_or(dir)
+pub fn project_root(dir: &Path) -> PathBuf {
+    let dir = resolve_links(dir);
+    repository_root(&dir).unwrap_or(dir)
+}
+
+/// Returns the main working tree of the repository that contains a directory. The path must not contain links.
+pub fn repository_root(dir: &Path) -> Option<PathBuf> {
+    dir.ancestors().find_map(|at| repository(at, &at.join(".git")))
 }
 
 /// Returns a directory and those that contain it, up to the top of its working tree. Outside of a working tree, these are all up to the
 /// root of the file system, which is left out: sessions that are not about any directory begin there.
-pub fn own_dirs(dir: &Path) -> impl Iterator<Item = &Path> {
+pub fn dirs_of_working_tree(dir: &Path) -> impl Iterator<Item = &Path> {
     let top = dir.ancestors().find(|dir| dir.join(".git").exists());
     let is_own = move |dir: &&Path| match top {
         Some(top) => dir.starts_with(top),
@@ -85,7 +89,10 @@ fn pointer(path: &Path) -> Option<String> {
 }
 
 /// Resolves the links in a path, whose end need not exist.
-pub fn real(dir: &Path) -> PathBuf {
+pub fn resolve_links(dir: &Path) -> PathBuf {
+    if let Ok(dir) = fs::canonicalize(dir) {
+        return dir;
+    }
     let dir = lexical(dir);
     let exists =
         |at: &Path| Some((fs::canonicalize(at).ok()?, dir.strip_prefix(at).ok()?.to_owned()));
@@ -130,46 +137,49 @@ mod tests {
     }
 
     #[test]
-    fn worktrees_and_folders_are_one_project() {
+    fn worktrees_and_subdirectories_are_one_project() {
         let (_kept, main, tree) = repository();
         fs::create_dir_all(tree.join("src/deep")).unwrap();
         for dir in [&main, &tree, &tree.join("src/deep"), &main.join("./.git/..")] {
-            assert_eq!(root_of(dir), main, "{}", dir.display());
+            assert_eq!(project_root(dir), main, "{}", dir.display());
         }
     }
 
     #[test]
-    fn who_only_claims_to_be_a_worktree_is_a_project_of_its_own() {
+    fn a_false_worktree_is_its_own_project() {
         let (kept, main, _) = repository();
         let thief = fs::canonicalize(kept.path()).unwrap().join("thief");
         let own = main.join(".git/worktrees/fix");
         write(&thief.join(".git"), &format!("gitdir: {}\n", own.display()));
-        assert_eq!(root_of(&thief), thief);
+        assert_eq!(project_root(&thief), thief);
         // Nor can it with a directory of its own that claims to be one of the repository's.
         let own = thief.join("own");
         write(&thief.join(".git"), "gitdir: own\n");
         write(&own.join("gitdir"), "../.git\n");
         write(&own.join("commondir"), &format!("{}\n", main.join(".git").display()));
         write(&own.join("HEAD"), "ref: refs/heads/main\n");
-        assert!(root_of(&thief).starts_with(&thief), "{}", root_of(&thief).display());
+        assert!(project_root(&thief).starts_with(&thief), "{}", project_root(&thief).display());
         // The git directory of a submodule names no worktrees.
         let module = main.join("vendored");
         write(&main.join(".git/modules/vendored/HEAD"), "ref: x\n");
         write(&module.join(".git"), "gitdir: ../.git/modules/vendored\n");
-        assert_eq!(root_of(&module), module);
+        assert_eq!(project_root(&module), module);
     }
 
     #[test]
     fn a_directory_without_a_repository_is_its_own() {
         let dir = tempfile::tempdir().unwrap();
         let base = fs::canonicalize(dir.path()).unwrap();
-        assert_eq!(root_of(&base), base);
-        assert_eq!(root_of(Path::new("/nowhere/at/./all/../here")), Path::new("/nowhere/at/here"));
+        assert_eq!(project_root(&base), base);
+        assert_eq!(
+            project_root(Path::new("/nowhere/at/./all/../here")),
+            Path::new("/nowhere/at/here")
+        );
     }
 
     #[test]
-    fn projects_of_one_name_are_apart() {
-        assert_ne!(key_of(Path::new("/a/app")), key_of(Path::new("/b/app")));
-        assert!(key_of(Path::new("/")).starts_with("root-"));
+    fn projects_with_the_same_name_have_different_keys() {
+        assert_ne!(project_key(Path::new("/a/app")), project_key(Path::new("/b/app")));
+        assert!(project_key(Path::new("/")).starts_with("root-"));
     }
 }

@@ -7,7 +7,7 @@ use bethink_api as api;
 use bethink_recall::days::day_of;
 use bethink_recall::{Question, RankedMessage};
 use bethink_service::{Result, ServiceError, blocking};
-use bethink_store::{IndexLookup, SearchScope, SessionPlace, TeamScope, TermPlaces};
+use bethink_store::{IndexLookup, SearchScope, SessionLocation, TeamScope, TermPlaces};
 use bethink_transcript::{Seq, SessionId};
 
 use crate::SearchService;
@@ -47,10 +47,10 @@ impl SearchService {
     /// Searches all sessions that began there, or anywhere.
     pub async fn search_sessions(
         &self,
-        place: Option<SessionPlace>,
+        location: Option<SessionLocation>,
         request: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
-        let scope = place.map_or(SearchScope::All, SearchScope::Place);
+        let scope = location.map_or(SearchScope::All, SearchScope::Location);
         self.search_in(SearchedHistory::Own(scope), request).await
     }
 

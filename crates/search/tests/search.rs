@@ -14,7 +14,7 @@ use bethink_search::{MAX_QUERY, SearchService};
 use bethink_service::{JobRunner, ServiceContext};
 use bethink_service_testing as testing;
 use bethink_sessions::{ForkCheckJob, SessionService};
-use bethink_store::SessionPlace;
+use bethink_store::SessionLocation;
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 
@@ -151,14 +151,14 @@ async fn a_project_is_searched_across_sessions_and_forks_count_once() {
     home.sessions.fork(one, api::ForkRequest::default()).await.unwrap();
     let found = home
         .search
-        .search_sessions(Some(SessionPlace::directory("/w")), &asks("kelp"))
+        .search_sessions(Some(SessionLocation::directory("/w")), &asks("kelp"))
         .await
         .unwrap();
     let mut titles: Vec<_> = found.hits.iter().filter_map(|hit| hit.title.clone()).collect();
     titles.sort();
     assert_eq!(titles.len(), 2, "{titles:?}");
     assert!(found.hits.iter().all(|hit| hit.session_id != elsewhere.0));
-    let (asked, nowhere) = (asks("kelp"), Some(SessionPlace::directory("/nowhere")));
+    let (asked, nowhere) = (asks("kelp"), Some(SessionLocation::directory("/nowhere")));
     let nowhere = home.search.search_sessions(nowhere, &asked).await.unwrap();
     assert!(nowhere.hits.is_empty() && nowhere.complete);
     let all = home.search.search_sessions(None, &asks("kelp")).await.unwrap();

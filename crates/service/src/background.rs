@@ -1,16 +1,16 @@
 //! Work outside the request threads: blocking work, and background work on a thread of low priority.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::{Result, ServiceError};
+use crate::{Result, ServiceError, locked};
 
-/// How long to wait for a disk that may not answer.
-const DISK_PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum number of threads that may wait for such disks: a part of the 512 that the runtime has.
-const MOST_DISK_TASKS: usize = 64;
+/// How long to wait for a disk that may not respond.
+const DISK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs `work` with low priority, so that appends and prompts go first.
 pub async fn at_low_priority<T: Send + 'static>(
@@ -36,29 +36,35 @@ pub async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
 }
 
-/// Runs work on a disk that may not answer. Returns `None` if it has not ended after [`DISK_PATIENCE`]: its thread then waits on, which is
-/// why there are at most [`MOST_DISK_TASKS`] of them.
+/// Runs work on the disk of `dir`, which may not respond. Returns `None` if the work has not ended after [`DISK_TIMEOUT`]. Its thread keeps
+/// waiting; until it ends, `None` is returned at once for this directory, so that no more threads wait for it.
 pub async fn blocking_on_disk<T: Send + 'static>(
+    dir: &Path,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    static TASKS: Semaphore = Semaphore::const_new(MOST_DISK_TASKS);
-    within(DISK_PATIENCE, &TASKS, work).await
+    within(DISK_TIMEOUT, dir, work).await
 }
 
 async fn within<T: Send + 'static>(
     limit: Duration,
-    tasks: &'static Semaphore,
+    dir: &Path,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    let done = async {
-        let task = tasks.acquire().await.ok()?;
-        let work = move || {
-            let _task = task;
-            work()
-        };
-        tokio::task::spawn_blocking(work).await.ok()
-    };
-    timeout(limit, done).await.ok()?
+    static STUCK: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if locked(&STUCK).contains(dir) {
+        return None;
+    }
+    let mut task = tokio::task::spawn_blocking(work);
+    if let Ok(ended) = timeout(limit, &mut task).await {
+        return ended.ok();
+    }
+    let dir = dir.to_owned();
+    locked(&STUCK).insert(dir.clone());
+    tokio::spawn(async move {
+        drop(task.await);
+        locked(&STUCK).remove(&dir);
+    });
+    None
 }
 
 /// Lowers the priority of this thread. Only Linux has priorities per thread; elsewhere this would slow the whole
@@ -88,15 +94,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_disk_that_does_not_answer_takes_only_some_threads() {
-        static TASKS: Semaphore = Semaphore::const_new(1);
+    async fn only_one_thread_waits_for_a_directory_whose_disk_does_not_respond() {
         let limit = Duration::from_millis(20);
+        let [dead, alive] = ["/dead", "/alive"].map(Path::new);
         let (answer, disk) = std::sync::mpsc::channel::<()>();
-        assert_eq!(within(limit, &TASKS, move || disk.recv().is_ok()).await, None);
-        // The only thread still waits.
-        assert_eq!(within(limit, &TASKS, || true).await, None);
+        assert_eq!(within(limit, dead, move || disk.recv().is_ok()).await, None);
+        assert_eq!(within(Duration::from_secs(60), dead, || true).await, None);
+        assert_eq!(within(Duration::from_secs(60), alive, || true).await, Some(true));
         answer.send(()).unwrap();
-        assert_eq!(within(Duration::from_secs(60), &TASKS, || true).await, Some(true));
+        while within(Duration::from_secs(60), dead, || true).await.is_none() {
+            tokio::task::yield_now().await;
+        }
     }
 
     #[cfg(target_os = "linux")]

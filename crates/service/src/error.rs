@@ -1,5 +1,6 @@
 //! Errors of services, in terms that a caller can act on.
 
+use std::path::Path;
 use std::{fmt, io};
 
 use bethink_api::{BothVersions, ContextReport};
@@ -84,6 +85,15 @@ impl ServiceError {
 
     pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { field: Some(field.into()), ..Self::new(ErrorKind::Invalid, detail) }
+    }
+
+    /// Returns an error unless `dir` is an absolute path.
+    pub fn check_project_dir(dir: &str) -> Result<()> {
+        if Path::new(dir).is_absolute() && !dir.contains('\0') {
+            return Ok(());
+        }
+        let detail = format!("{dir:?} is not an absolute path");
+        Err(Self::invalid("project_dir", detail).hint("use the full path of the project"))
     }
 
     /// Returns the detail, with the field if the detail lacks a subject, as in "must not be empty".

@@ -71,16 +71,16 @@ impl SessionService {
     }
 
     pub async fn sessions(&self, query: api::SessionQuery) -> Result<api::SessionsPage> {
-        let api::SessionQuery { project_dir, exact, q, tag, parent, limit, cursor } = query;
-        let place = match project_dir {
-            Some(dir) if exact => Some(self.directory(dir).await),
-            Some(dir) => Some(self.place_of(dir).await?),
+        let api::SessionQuery { project_dir, exact_dir, q, tag, parent, limit, cursor } = query;
+        let location = match project_dir {
+            Some(dir) if exact_dir => Some(self.directory(dir).await),
+            Some(dir) => Some(self.location_of(dir).await?),
             None => None,
         };
         if q.as_ref().is_some_and(|q| q.len() > MAX_QUERY) {
             return Err(ServiceError::invalid("q", format!("must have at most {MAX_QUERY} bytes")));
         }
-        let filter = SessionFilter { place, q, tag, parent: parent.map(SessionId) };
+        let filter = SessionFilter { location, q, tag, parent: parent.map(SessionId) };
         let page = PageRequest { limit: page_limit(limit)?, cursor };
         let (sessions, next_cursor) =
             self.cx.store().sessions(filter, page).await.map_err(|error| match error {

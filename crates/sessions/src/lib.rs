@@ -5,7 +5,7 @@
 //! Other services take part through the ports of [`service`], [`Contributor`] and [`SessionEvent`]; this crate does not
 //! know them.
 //!
-//! Reading order: [`service`] → [`request`] → [`loaded`] → [`handle`] → [`load`] → [`places`] → [`catalog`] → [`messages`] →
+//! Reading order: [`service`] → [`request`] → [`loaded`] → [`handle`] → [`load`] → [`locations`] → [`catalog`] → [`messages`] →
 //! [`turn`] → [`collapse`] → [`compactions`] → [`record`] → [`recover`] → [`facts`] → [`forks`] → [`children`] → [`events`].
 
 mod cache;
@@ -26,10 +26,10 @@ mod last_prompt;
 mod limits;
 mod load;
 mod loaded;
+mod locations;
 mod messages;
 mod note_sent;
 mod outline;
-mod places;
 mod prefix;
 mod record;
 mod recover;

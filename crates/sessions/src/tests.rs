@@ -1,8 +1,8 @@
 //! Sessions without other services: a home for them, their turns, and a scripted model.
 
 pub(crate) mod home;
+mod locations;
 mod model;
-mod places;
 mod remembered;
 mod restoration;
 mod turn;

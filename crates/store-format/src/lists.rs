@@ -190,7 +190,7 @@ fn read_lists(
     }
     let size = |entries: &[PageEntry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
     rarest.sort_by_key(|list| (size(&found[*list]), *list));
-    let places = SessionPlaces::new(numbers);
+    let places = SessionLocations::new(numbers);
     let mut lists: Vec<List> = vec![None; count];
     let mut left = most;
     for list in rarest {
@@ -208,13 +208,13 @@ fn is_in(family: &Family, term: &[u8]) -> bool {
 }
 
 /// Positions of sessions in the scope, by their number in the index.
-struct SessionPlaces {
+struct SessionLocations {
     first: u32,
     /// `None` for a session outside the scope.
     by_number: Vec<Option<u32>>,
 }
 
-impl SessionPlaces {
+impl SessionLocations {
     /// Creates an array rather than a map, because a session is looked up for every posting.
     fn new(numbers: &[(u32, u32)]) -> Self {
         let first = numbers.first().map_or(0, |number| number.0);
@@ -233,7 +233,7 @@ impl SessionPlaces {
 }
 
 /// Returns the postings of sessions in `places`, in that order.
-fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<Vec<Posting>> {
+fn read_list(entries: &[PageEntry<'_>], places: &SessionLocations) -> StoreResult<Vec<Posting>> {
     let mut list = Vec::with_capacity(entries.iter().map(|entry| entry.count).sum());
     for entry in entries {
         entry.read(|occurrence| {

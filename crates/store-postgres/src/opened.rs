@@ -27,7 +27,7 @@ pub enum PostgresOpenError {
     Address,
     /// The parameter's name, unless it may be a part of a password.
     #[error(
-        "the URL has a parameter that is not supported{}; supported are {}",
+        "the URL has an unsupported parameter{}; supported parameters: {}",
         .0.as_ref().map(|name| format!(": `{name}`")).unwrap_or_default(),
         bethink_config::database_url::PARAMETERS.join(", ")
     )]

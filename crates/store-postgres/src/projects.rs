@@ -1,6 +1,6 @@
 //! The projects of sessions.
 
-use bethink_store::{ProjectStore, SessionPlace, StoreFuture};
+use bethink_store::{ProjectStore, SessionLocation, StoreFuture};
 
 use crate::sql::{Statement, sql};
 use crate::store::PostgresStore;
@@ -19,8 +19,8 @@ const WITHOUT_PROJECT: &str = "
     WHERE project_key IS NULL
     ORDER BY project_dir";
 
-/// The holder of a session never writes its project, so this does not ask who holds it. Sessions that are being changed are left out, so
-/// that nobody waits for another one.
+/// The holder of a session never writes its project, so this does not ask who holds it. Skips locked rows, so that no daemon
+/// waits.
 const SET_PROJECT: &str = "
     UPDATE sessions
     SET project_key = $2
@@ -35,10 +35,10 @@ const SET_PROJECT: &str = "
 
 impl Statement {
     /// Binds the directory, its projects' keys, and whether only the directory is meant.
-    pub(crate) fn bind_place(self, place: Option<&SessionPlace>) -> Self {
-        self.bind(place.map(|place| place.dir.clone()))
-            .bind_optional_list(place.and_then(|place| place.keys.clone()))
-            .bind(place.is_some_and(|place| place.exact))
+    pub(crate) fn bind_location(self, location: Option<&SessionLocation>) -> Self {
+        self.bind(location.map(|at| at.dir.clone()))
+            .bind_optional_list(location.and_then(|at| at.project_keys.clone()))
+            .bind(location.is_some_and(|at| at.exact_dir))
     }
 }
 

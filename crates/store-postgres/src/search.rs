@@ -118,12 +118,12 @@ async fn find(
 }
 
 async fn scope(readers: &ConnectionQueue, scope: &SearchScope) -> StoreResult<SearchedSessions> {
-    let (id, place) = match scope {
+    let (id, location) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Place(place) => (None, Some(place)),
+        SearchScope::Location(location) => (None, Some(location)),
         SearchScope::All => (None, None),
     };
-    let listing = sql(SCOPE).bind(id).bind_place(place);
+    let listing = sql(SCOPE).bind(id).bind_location(location);
     let listed = listing.all(&mut *readers.get().await?, listed).await?;
     if let (Some(id), []) = (id, &listed[..]) {
         return Err(not_found("session", id));

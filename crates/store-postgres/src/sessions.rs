@@ -267,7 +267,7 @@ pub(crate) async fn list(
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
     let list = sql(LIST)
-        .bind_place(filter.place.as_ref())
+        .bind_location(filter.location.as_ref())
         .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())

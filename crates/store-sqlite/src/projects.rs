@@ -1,6 +1,6 @@
 //! The projects of sessions.
 
-use bethink_store::{ProjectStore, SessionPlace, StoreFuture};
+use bethink_store::{ProjectStore, SessionLocation, StoreFuture};
 use serde_json::json;
 
 use crate::sql::{Statement, sql};
@@ -34,11 +34,11 @@ const SET_PROJECT: &str = "
 
 impl Statement {
     /// Binds the directory, its projects' keys as JSON, and whether only the directory is meant.
-    pub(crate) fn bind_place(self, place: Option<&SessionPlace>) -> Self {
-        let keys = place.and_then(|place| place.keys.as_ref());
-        self.bind(place.map(|place| place.dir.clone()))
+    pub(crate) fn bind_location(self, location: Option<&SessionLocation>) -> Self {
+        let keys = location.and_then(|at| at.project_keys.as_ref());
+        self.bind(location.map(|at| at.dir.clone()))
             .bind(keys.map(|keys| json!(keys).to_string()))
-            .bind(place.is_some_and(|place| place.exact))
+            .bind(location.is_some_and(|at| at.exact_dir))
     }
 }
 

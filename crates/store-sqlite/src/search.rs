@@ -93,12 +93,12 @@ async fn find(readers: &Readers, ranges: Vec<KeyRange>) -> StoreResult<Vec<Found
 
 async fn scope(readers: &Readers, scope: &SearchScope) -> StoreResult<SearchedSessions> {
     type Listed = (Option<u32>, SessionId, Seq, Seq, u64, u64);
-    let (id, place) = match scope {
+    let (id, location) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
-        SearchScope::Place(place) => (None, Some(place)),
+        SearchScope::Location(location) => (None, Some(location)),
         SearchScope::All => (None, None),
     };
-    let listed = sql(SCOPE).bind(id).bind_place(place);
+    let listed = sql(SCOPE).bind(id).bind_location(location);
     let listed = listed
         .optional(&*readers.get().await, |row| row.json(0, "sessions in the search index"))
         .await?;

@@ -63,7 +63,7 @@ pub use search::{
 pub use sent::{SentRequestStore, StoredRequest};
 pub use session::{
     CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision, NewSession,
-    PageRequest, SessionChange, SessionFilter, SessionPlace, SessionRecord, SessionStore,
+    PageRequest, SessionChange, SessionFilter, SessionLocation, SessionRecord, SessionStore,
     StoredReceipt,
 };
 pub use synced::{DirectoryRevision, SyncedChange, SyncedDirectory, SyncedFile, SyncedMemoryStore};

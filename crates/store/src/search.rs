@@ -5,7 +5,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::error::StoreFuture;
 use crate::message::{SeqRange, Terms};
-use crate::session::SessionPlace;
+use crate::session::SessionLocation;
 
 /// The index, which is updated after the messages are stored.
 pub trait IndexStore {
@@ -40,7 +40,7 @@ pub struct IndexBatch {
 pub enum SearchScope {
     Session(SessionId),
     /// Every session that began there.
-    Place(SessionPlace),
+    Location(SessionLocation),
     /// Every session.
     All,
 }

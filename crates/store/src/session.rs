@@ -165,7 +165,7 @@ pub struct SessionChange {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    pub place: Option<SessionPlace>,
+    pub location: Option<SessionLocation>,
     /// Part of the title or id, case-insensitive.
     pub q: Option<String>,
     pub tag: Option<String>,
@@ -174,19 +174,19 @@ pub struct SessionFilter {
 
 /// Where sessions began.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionPlace {
+pub struct SessionLocation {
     pub dir: String,
-    /// The keys of the projects of `dir`: its own one, and those of clones. A session that is known to belong to another project did not
-    /// begin here. `None` if the directory's project is not known: then all sessions in `dir` count.
-    pub keys: Option<Vec<String>>,
-    /// Only sessions in exactly `dir`, rather than all sessions of the projects.
-    pub exact: bool,
+    /// Keys of the project of `dir` and of its clones. Sessions in `dir` with another key are left out. `None`: the project is not known,
+    /// and all sessions in `dir` match.
+    pub project_keys: Option<Vec<String>>,
+    /// Only sessions that began in `dir` itself.
+    pub exact_dir: bool,
 }
 
-impl SessionPlace {
+impl SessionLocation {
     /// Exactly this directory, whatever its project is.
     pub fn directory(dir: impl Into<String>) -> Self {
-        Self { dir: dir.into(), keys: None, exact: true }
+        Self { dir: dir.into(), project_keys: None, exact_dir: true }
     }
 }
 

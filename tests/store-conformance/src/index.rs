@@ -9,7 +9,7 @@ use super::{
 };
 use bethink_store::{
     Counts, Family, IndexBatch, IndexLookup, IndexedSession, NewSession, Posting, SearchScope,
-    SeqRange, SessionPlace, Store, Terms,
+    SeqRange, SessionLocation, Store, Terms,
 };
 
 pub async fn messages_are_found_once_indexed(store: &impl Store) {
@@ -130,7 +130,7 @@ pub async fn a_project_is_searched_as_one(store: &impl Store) {
             finish_index(store, session).await;
         }
     }
-    let project = SearchScope::Place(SessionPlace::directory("/project"));
+    let project = SearchScope::Location(SessionLocation::directory("/project"));
     let found = look_up(store, project.clone(), &["a", "c"]).await;
     let places = |list: &Option<Vec<Posting>>| {
         let of = |posting: &Posting| found.sessions[posting.session as usize].session;
@@ -149,7 +149,7 @@ pub async fn a_project_is_searched_as_one(store: &impl Store) {
     let all = look_up(store, SearchScope::All, &["a"]).await;
     assert_eq!((all.sessions.len(), all.lists[0].as_ref().map(Vec::len)), (3, Some(3)));
     let nowhere =
-        look_up(store, SearchScope::Place(SessionPlace::directory("/nowhere")), &["a"]).await;
+        look_up(store, SearchScope::Location(SessionLocation::directory("/nowhere")), &["a"]).await;
     assert_eq!((nowhere.sessions.len(), nowhere.lists), (0, vec![Some(Vec::new())]));
     let scope = SearchScope::Session(session_id(9));
     let nobody =

@@ -9,7 +9,7 @@ use super::{
 };
 use bethink_store::{
     CompactionRecord, NewDecision, NewSession, PageRequest, SeqRange, SessionChange, SessionFilter,
-    SessionPlace, SessionRecord, Store, StoreError,
+    SessionLocation, SessionRecord, Store, StoreError,
 };
 
 pub async fn a_session_comes_back_as_made(store: &impl Store) {
@@ -133,7 +133,7 @@ pub async fn the_projects_of_earlier_sessions_are_set(store: &impl Store) {
     assert_eq!(store.directories_without_project().await.unwrap(), ["/sail"]);
     let of = |number| async move { store.session(session_id(number)).await.unwrap().project };
     assert_eq!((of(1).await.as_deref(), of(2).await.as_deref()), (Some("mill"), Some("old")));
-    // The newest session tells.
+    // The newest session decides.
     assert_eq!(project("/mill").await.unwrap().as_deref(), Some("old"));
 }
 
@@ -163,13 +163,13 @@ pub async fn filters_select(store: &impl Store) {
     assert_eq!(list(q("%")).await, [], "no wildcards");
     let tag = SessionFilter { tag: Some("blue".into()), ..SessionFilter::default() };
     assert_eq!(list(tag).await, [session_id(2)]);
-    let place = |place| SessionFilter { place: Some(place), ..SessionFilter::default() };
-    let of = |dir: &str, keys: &[&str], exact| {
-        let keys = Some(keys.iter().map(|&key| key.into()).collect());
-        place(SessionPlace { dir: dir.into(), keys, exact })
+    let within = |location| SessionFilter { location: Some(location), ..SessionFilter::default() };
+    let of = |dir: &str, keys: &[&str], exact_dir| {
+        let project_keys = Some(keys.iter().map(|&key| key.into()).collect());
+        within(SessionLocation { dir: dir.into(), project_keys, exact_dir })
     };
-    assert_eq!(list(place(SessionPlace::directory("/other"))).await, [session_id(3)]);
-    let at_the_fix = list(place(SessionPlace::directory("/mill/fix"))).await;
+    assert_eq!(list(within(SessionLocation::directory("/other"))).await, [session_id(3)]);
+    let at_the_fix = list(within(SessionLocation::directory("/mill/fix"))).await;
     assert_eq!(at_the_fix, [session_id(6), session_id(5)]);
     // What began in the directory belongs to its project, unless it is known to belong to another one.
     let [fifth, sixth, seventh] = [5, 6, 7].map(session_id);

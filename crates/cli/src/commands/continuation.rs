@@ -66,10 +66,15 @@ pub(crate) async fn continue_in(app: &mut CliApp, agent: &str, prints: bool) -> 
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let mut command = Command::new(program);
     command.args(arguments);
-    let mut note = format!("starting {} with {}", agent.title(), short_id(session.id));
+    let mut note = format!("continuing session {} with {}", short_id(session.id), agent.title());
     match Path::new(&session.project_dir).is_dir() {
         true => drop(command.current_dir(&session.project_dir)),
-        false => note += &format!(" here, because {} does not exist", session.project_dir),
+        false => {
+            note += &format!(
+                " in the current directory, because {} does not exist",
+                session.project_dir
+            );
+        }
     }
     screen.note(note)?;
     let error = command.exec();

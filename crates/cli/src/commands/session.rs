@@ -125,7 +125,12 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
             screen
                 .note("there are no sessions yet; `bethink import` imports those of your agents")?;
         }
-        _ => screen.lines(table(&sessions, what.all, screen.look.width, app.now))?,
+        _ => screen.lines(table(
+            &sessions,
+            query.project_dir.as_deref(),
+            screen.look.width,
+            app.now,
+        ))?,
     }
     if more {
         screen.hint(format!("there are more: `-n {}` shows twice as many", what.limit * 2))?;
@@ -133,11 +138,16 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     Ok(())
 }
 
-/// Shows the directories if all projects are listed, or if the sessions are in several.
-fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<StyledText> {
+/// Shows the directories if some sessions did not begin in `here`.
+fn table(
+    sessions: &[Session],
+    here: Option<&str>,
+    width: usize,
+    now: Timestamp,
+) -> Vec<StyledText> {
     let ids: Vec<_> = sessions.iter().map(|one| one.id).collect();
-    let all = all || sessions.windows(2).any(|pair| pair[0].project_dir != pair[1].project_dir);
-    let mut table = match all {
+    let has_dirs = sessions.iter().any(|one| here != Some(&one.project_dir));
+    let mut table = match has_dirs {
         true => TextTable::new(&["session", ">messages", "changed", "project", "title"]),
         false => TextTable::new(&["session", ">messages", "changed", "title"]),
     };
@@ -152,7 +162,7 @@ fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<S
             StyledText::new().dim(ago(&session.updated_at, now)),
             StyledText::new().dim(child).put(Tone::Warn, shared).plain(title).dim(tags),
         ];
-        if all {
+        if has_dirs {
             let name = short_dir(&session.project_dir, sessions);
             row.insert(row.len() - 1, StyledText::from(name).fitted(PROJECT_COLUMNS));
         }

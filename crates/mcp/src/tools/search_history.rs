@@ -64,8 +64,8 @@ pub(crate) async fn call(client: McpClient, input: SearchInput) -> Answered<Sear
             client.daemon.search.search(id, &request).await?
         }
         None => {
-            let place = client.searched_place(client.project(input.project_dir)?).await?;
-            client.daemon.search.search_sessions(Some(place), &request).await?
+            let location = client.searched_location(client.project(input.project_dir)?).await?;
+            client.daemon.search.search_sessions(Some(location), &request).await?
         }
     };
     let output =

@@ -66,7 +66,7 @@ impl MemoryService {
     }
 
     pub(super) async fn dream_if_due(&self, session: SessionId, dir: &str) -> Result<bool> {
-        let project = self.project(dir).await?;
+        let project = self.project_of_session(&self.cx.store().session(session).await?).await?;
         let (last, now) = (self.last_dream(&project.key).await?, self.cx.now());
         let settings = &self.cx.settings().memory;
         if let Gate::TooSoon(until) = gate(last.at, settings.dream_hours, now) {
@@ -80,9 +80,10 @@ impl MemoryService {
         }
         // Store this first, so that no other session enqueues it too.
         self.put_last_dream(&project.key, LastDream { at: Some(now), ..last.clone() }).await?;
-        let payload = json!({ "project_dir": dir, "session": session.0, "before": last });
+        let root = project.root.display().to_string();
+        let payload = json!({ "project_dir": root, "session": session.0, "before": last });
         self.cx.jobs().enqueue_background(DREAM, None, &payload).await?;
-        self.dream_of_person_if_due(session, dir).await?;
+        self.dream_of_person_if_due(session, &root).await?;
         self.cx.jobs().wake();
         Ok(true)
     }

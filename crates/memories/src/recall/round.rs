@@ -8,7 +8,8 @@ use bethink_api::RecallManner;
 use bethink_facts::{Facts, SaidKind};
 use bethink_service::locked;
 use bethink_sessions::{LoadedSession, RecallQuery, SessionFeature, SessionHandle};
-use bethink_transcript::{BlockKind, Message, Role, Seq, SessionId};
+use bethink_store::SessionRecord;
+use bethink_transcript::{BlockKind, Message, Role, Seq};
 use tokio::sync::watch;
 
 use super::Key;
@@ -131,8 +132,8 @@ impl MemoryService {
         exclude: HashSet<Key>,
     ) {
         let (memories, round) = (self.clone(), Arc::clone(round));
-        let (dir, own) = (loaded.session.project_dir.clone(), loaded.state.model.name.clone());
-        let (session, query) = (loaded.session.id, round.query.clone());
+        let (session, own) = (loaded.session.clone(), loaded.state.model.name.clone());
+        let query = round.query.clone();
         let wanted = MemoryLookup {
             queries: vec![query],
             manner: RecallManner::Injected,
@@ -145,21 +146,15 @@ impl MemoryService {
             let stop = memories.cx.stopping().clone();
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = memories.fill(&round, session, &dir, &own, wanted) => {}
+                () = memories.fill(&round, &session, &own, wanted) => {}
             }
             round.looked.send_replace(true);
         });
     }
 
-    async fn fill(
-        &self,
-        round: &Round,
-        session: SessionId,
-        dir: &str,
-        own: &str,
-        mut wanted: MemoryLookup,
-    ) {
-        let Ok(project) = self.project(dir).await else { return };
+    async fn fill(&self, round: &Round, of: &SessionRecord, own: &str, mut wanted: MemoryLookup) {
+        let (session, dir) = (of.id, of.project_dir.as_str());
+        let Ok(project) = self.project_of_session(of).await else { return };
         let library = &project.library;
         if let Err(error) = self.refresh_library(&project).await {
             return tracing::warn!(%session, reason = %error.detail, "could not recall memories");

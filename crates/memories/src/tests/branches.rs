@@ -99,7 +99,7 @@ async fn a_branch_counts_fully_where_it_is_merged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_remembered_in_a_worktree_was_learned_on_its_branch() {
+async fn a_memory_from_a_worktree_records_its_branch() {
     let home = tempfile::tempdir().unwrap();
     let base = std::fs::canonicalize(home.path()).unwrap();
     let (app, tree) = (base.join("app"), base.join("app-fix"));

@@ -9,7 +9,7 @@ use crate::memory_write::Expected;
 async fn a_project_is_noted_before_its_first_memory_is_written() {
     let home = tempfile::tempdir().unwrap();
     let memories = boot(&home).await;
-    // The write is refused where a kill could end it.
+    // The write fails at the point where the process could be killed.
     let (text, expected) = ("Use pnpm.".to_owned(), Expected::Hash(Hash::of(b"another text")));
     let put = memories.put_memory("/project", Scope::Private, "pnpm", text, expected).await;
     put.unwrap_err();

@@ -28,7 +28,7 @@ pub(crate) async fn session(
 #[utoipa::path(
     get, path = "/v1/search", tag = "search", operation_id = "project_search",
     params(
-        ("project_dir" = Option<String>, Query, description = "A directory, as an absolute path: only the sessions of its project are searched, which are those of all its worktrees, of the directories in them, and of its clones on other machines; without it, all projects are searched"),
+        ("project_dir" = Option<String>, Query, description = "Absolute path of a directory. Only sessions of its project: all worktrees of the repository, their subdirectories, and clones on other machines; default: all projects"),
         api::SearchQuery,
     ),
     responses((status = 200, body = api::SearchHits))
@@ -38,11 +38,11 @@ pub(crate) async fn project(
     Asked(project): Asked<api::OptionalProjectQuery>,
     Asked(query): Asked<api::SearchQuery>,
 ) -> Reply {
-    let place = match project.project_dir {
-        Some(dir) => Some(app.daemon.sessions.place_of(dir).await?),
+    let location = match project.project_dir {
+        Some(dir) => Some(app.daemon.sessions.location_of(dir).await?),
         None => None,
     };
-    HttpAnswer::ok(&app.daemon.search.search_sessions(place, &query).await?)
+    HttpAnswer::ok(&app.daemon.search.search_sessions(location, &query).await?)
 }
 
 /// Rebuild the search index of a session from its history.

@@ -6444,7 +6444,7 @@ export interface operations {
     project_search: {
         parameters: {
             query: {
-                /** @description A directory, as an absolute path: only the sessions of its project are searched, which are those of all its worktrees, of the directories in them, and of its clones on other machines; without it, all projects are searched */
+                /** @description Absolute path of a directory. Only sessions of its project: all worktrees of the repository, their subdirectories, and clones on other machines; default: all projects */
                 project_dir?: string;
                 /** @description A question, or words to look for */
                 q: string;
@@ -6486,10 +6486,10 @@ export interface operations {
     session_list: {
         parameters: {
             query?: {
-                /** @description A directory, as an absolute path: only the sessions of its project, which are those of all its worktrees, of the directories in them, and of its clones on other machines */
+                /** @description Absolute path of a directory. Only sessions of its project: all worktrees of the repository, their subdirectories, and clones on other machines */
                 project_dir?: string;
-                /** @description `true`: only sessions of exactly the directory `project_dir` */
-                exact?: boolean;
+                /** @description `true`: only sessions that began in `project_dir` itself, not in the rest of its project */
+                exact_dir?: boolean;
                 /** @description Text that the title or the ID contains; case does not matter in titles */
                 q?: string;
                 /** @description Only sessions with this tag */

@@ -23,7 +23,7 @@ const MODEL_TIMEOUT = 600_000;
 /** Returns the newest session of the directory, or of the nearest directory above it in the same working tree. */
 export async function newestSession(client: Client, dir: string): Promise<Session | undefined> {
   for (let project = dir; ; project = dirname(project)) {
-    const query = { project_dir: project, exact: true, limit: SESSIONS };
+    const query = { project_dir: project, exact_dir: true, limit: SESSIONS };
     const { sessions } = await client.get('/v1/sessions', { query });
     // prefer a session that is not a subagent's
     const own = sessions.find((one) => one.parent == null || one.forked_at_seq != null);

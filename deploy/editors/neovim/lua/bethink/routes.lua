@@ -25,7 +25,7 @@ end
 
 --- Finds the newest session of the directory, or of the nearest directory above it in the same working tree; nil if there is none.
 function M.newest_session(dir, told)
-  ask('GET', { 'v1', 'sessions' }, { query = { project_dir = dir, exact = 'true', limit = SESSIONS } }, function(error, answer)
+  ask('GET', { 'v1', 'sessions' }, { query = { project_dir = dir, exact_dir = 'true', limit = SESSIONS } }, function(error, answer)
     if error then
       return told(error)
     end

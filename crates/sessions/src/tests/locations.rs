@@ -50,8 +50,8 @@ async fn begin(home: &SessionsHome, dir: &str) {
 }
 
 /// Returns the directories of the listed sessions, sorted.
-async fn listed(home: &SessionsHome, dir: String, exact: bool) -> Vec<String> {
-    let query = api::SessionQuery { project_dir: Some(dir), exact, ..Default::default() };
+async fn listed(home: &SessionsHome, dir: String, exact_dir: bool) -> Vec<String> {
+    let query = api::SessionQuery { project_dir: Some(dir), exact_dir, ..Default::default() };
     let page = home.sessions.sessions(query).await.unwrap();
     let mut dirs: Vec<_> = page.sessions.into_iter().map(|one| one.project_dir).collect();
     dirs.sort();
@@ -67,7 +67,7 @@ async fn check(home: &SessionsHome, disk: &Disk, asked: &[&str], expect: &[&str]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn worktrees_and_folders_belong_to_their_project_even_after_they_are_gone() {
+async fn worktrees_and_subdirectories_stay_in_their_project_after_they_are_gone() {
     let (at, disk) = (tempfile::tempdir().unwrap(), Disk::new());
     let home = SessionsHome::open_with(Settings::at(at.path()), None).await;
     std::os::unix::fs::symlink(disk.dir("mill"), disk.dir("link")).unwrap();
@@ -131,7 +131,7 @@ async fn the_projects_of_sessions_of_earlier_versions_are_found() {
     }
     // Until then, they belong to the project of their directory.
     check(&home, &disk, &["mill"], &["mill"]).await;
-    home.sessions.find_projects().await.unwrap();
+    home.sessions.backfill_projects().await.unwrap();
     check(&home, &disk, &["mill", "mill-fix"], &["mill", "mill-fix"]).await;
     let unknown = home.cx.store().directories_without_project().await.unwrap();
     assert!(unknown.iter().any(|dir| Path::new(dir).ends_with("gone")), "{unknown:?}");
