@@ -318,7 +318,10 @@ mod tests {
         };
         let ((), error) = tokio::join!(daemon, asked);
         assert!(!error.is_unreachable(), "{error:?}");
-        assert!(error.to_string().ends_with("it reports: message 4 is corrupted"), "{error}");
+        assert!(
+            error.to_string().ends_with("the daemon reports: message 4 is corrupted"),
+            "{error}"
+        );
     }
 
     #[tokio::test]
