@@ -163,10 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_is_not_supported_is_named() {
+    fn an_unsupported_parameter_is_named() {
         let url = "postgres://ann@host/notes?sslmode=require&pasword=hunter2";
         let error = url.parse::<PostgresAddress>().unwrap_err().to_string();
-        assert!(error.contains("not supported: `pasword`;"), "{error}");
+        assert!(error.contains("unsupported parameter: `pasword`;"), "{error}");
     }
 
     #[test]
