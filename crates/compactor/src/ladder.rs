@@ -5,7 +5,7 @@ use bethink_context::{
     Boundary, Decisions, Hints, History, HistoryEntry, Thresholds, ViewOptions, in_view, view,
 };
 use bethink_tokens::text_tokens;
-use bethink_transcript::{BlockKind, Seq, ToolKind, ToolUseId, ValidPrompt};
+use bethink_transcript::{BlockKind, Role, Seq, ToolKind, ToolUseId, ValidPrompt};
 
 use crate::SummaryLevel;
 use crate::cut::{self, Cut, Room};
@@ -110,6 +110,10 @@ pub enum CompactionFailure {
         "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto} tokens, so a compaction cannot free enough tokens"
     )]
     NoRoom { fixed: u64, auto: u64 },
+    #[error(
+        "the newest message takes most of the context window, and is shown whole for as long as it fits"
+    )]
+    LargeRequest,
     #[error("every attempt was rejected: {}", .0.join("; "))]
     Refused(Vec<String>),
 }
@@ -130,11 +134,27 @@ pub fn compact(
     if room < MIN_ROOM {
         return Err(CompactionFailure::NoRoom { fixed: input.fixed_tokens, auto });
     }
-    let sizes = Sizes { before, auto, room };
+    let mut sizes = Sizes { before, most: auto, room };
     let mut refused = Vec::new();
-    for shares in ATTEMPTS {
+    if let Some(cut) = large_request(input, tail_limit(room, 100)) {
+        sizes.most = (input.thresholds.blocking as f64 / input.scale.max(1.0)) as u64;
+        for (_, share) in ATTEMPTS {
+            for level in ladder {
+                if let Ok(outcome) = attempt(input, *level, &sizes, &cut, share) {
+                    return Ok(outcome);
+                }
+            }
+        }
+        if before < sizes.most {
+            return Err(CompactionFailure::LargeRequest);
+        }
+        sizes.most = auto;
+    }
+    for (tail, share) in ATTEMPTS {
         for level in ladder {
-            match attempt(input, *level, &sizes, shares, ladder.len() == 1) {
+            let cut = plan_cut(input, room, tail, level.covers());
+            let is_small = has_small_tail(*level, &cut, tail_limit(room, tail), ladder.len() == 1);
+            match is_small.and_then(|()| attempt(input, *level, &sizes, &cut, share)) {
                 Ok(outcome) => return Ok(CompactionOutcome { refused, ..outcome }),
                 Err(reason) if reason == NOTHING => refused.push(reason),
                 Err(reason) => refused.push(format!("{}: {reason}", level.level().as_str())),
@@ -150,24 +170,52 @@ pub fn compact(
 /// Sizes in estimated tokens.
 struct Sizes {
     before: u64,
-    /// The size at which the next compaction is due.
-    auto: u64,
+    /// The new prompt must be smaller than this: usually, than the size at which the next compaction is due.
+    most: u64,
     /// Room for messages under the `auto` threshold.
     room: u64,
 }
 
-/// Tries one level with these percentages of the tail's and the summary's full share. Rejects a compaction that frees too
-/// little.
+/// Returns the cut before the user's newest words, if a prompt that nobody has answered ends with them and they take more
+/// than `most` tokens: the model must read its task whole at least once.
+fn large_request(input: &CompactionInput<'_>, most: u64) -> Option<Cut> {
+    let entries = input.history.from(input.decisions.kept_from());
+    let is_request = |entry: &&HistoryEntry| {
+        entry.message.role == Role::User && entry.message.tool_results().next().is_none()
+    };
+    let request = entries.iter().rev().take_while(is_request);
+    let (first, tail_tokens) = request
+        .fold((None, 0), |(_, tokens), entry| (Some(entry.message.seq), tokens + entry.tokens()));
+    let is_large = input.trigger == Trigger::Auto && tail_tokens > most;
+    is_large.then_some(Cut { kept_from: first?, tail_tokens, clipped: Vec::new() })
+}
+
+/// Rejects notes if the messages that they do not cover take more than `most` tokens, unless notes are the only level.
+fn has_small_tail(
+    level: &dyn Summarizer,
+    cut: &Cut,
+    most: u64,
+    is_only: bool,
+) -> Result<(), String> {
+    if level.level() == SummaryLevel::SessionMemory && cut.tail_tokens > most && !is_only {
+        return Err(format!(
+            "the messages that the notes do not cover have {} tokens; at most {most} are allowed",
+            cut.tail_tokens
+        ));
+    }
+    Ok(())
+}
+
+/// Tries one level with this percentage of the summary's full share. Rejects a compaction that frees too little.
 fn attempt(
     input: &CompactionInput<'_>,
     level: &dyn Summarizer,
     sizes: &Sizes,
-    (tail, summary): (u64, u64),
-    is_only: bool,
+    cut: &Cut,
+    share: u64,
 ) -> Result<CompactionOutcome, String> {
-    let Sizes { before, auto, room } = *sizes;
-    let cut = plan_cut(input, room, tail, level.covers());
-    if !covers_something(input, &cut) {
+    let Sizes { before, most, room } = *sizes;
+    if !covers_something(input, cut) {
         return Err(NOTHING.to_owned());
     }
     if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
@@ -175,23 +223,16 @@ fn attempt(
             "this summary covers only the messages up to {through}, and there is no room to keep all later messages"
         ));
     }
-    let most = tail_limit(room, tail);
-    if level.level() == SummaryLevel::SessionMemory && cut.tail_tokens > most && !is_only {
-        return Err(format!(
-            "the messages that the notes do not cover have {} tokens; at most {most} are allowed",
-            cut.tail_tokens
-        ));
-    }
-    let (boundary, restored) = draft(input, level, &cut, room, summary)?;
+    let (boundary, restored) = draft(input, level, cut, room, share)?;
     let decisions = input.decisions.rebased(boundary.clone(), input.history);
     let shown = view(input.history, &decisions, input.options);
     let after = shown.tokens() + input.fixed_tokens;
     if !level.is_well_formed(&boundary.summary) {
         return Err("the summary is missing a section".to_owned());
     }
-    if after >= auto {
+    if after >= most {
         return Err(format!(
-            "the new prompt would have {after} tokens; it must have fewer than {auto}"
+            "the new prompt would have {after} tokens; it must have fewer than {most}"
         ));
     }
     let freed = before.saturating_sub(after);

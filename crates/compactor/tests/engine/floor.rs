@@ -1,7 +1,7 @@
 //! The embedded level always succeeds, and reports what it cannot avoid.
 
 use bethink_compactor::ladder::SummaryRequest;
-use bethink_compactor::{CompactionFailure, EmbeddedSummarizer, Summarizer, SummaryLevel};
+use bethink_compactor::{CompactionFailure, EmbeddedSummarizer, Summarizer, SummaryLevel, Trigger};
 use serde_json::{Value, json};
 
 use crate::support::{Ask, answer, call, result, say, try_compact};
@@ -17,6 +17,27 @@ fn one_giant_user_message() {
     assert_eq!(outcome.last_seq.0, 1);
     let summary = &outcome.boundary.summary;
     assert!(summary.contains("[1] START") && summary.contains(" END"), "{summary:.300}");
+}
+
+/// A task that nobody has answered is shown whole for as long as it fits below `blocking` (21,000 tokens here; `auto` is
+/// 17,667), and what came before it is compacted.
+#[test]
+fn a_large_request_is_kept_whole() {
+    let ask = Ask { trigger: Trigger::Auto, ..Ask::default() };
+    let task = say(&format!("START {} END", long(5_900)));
+    let alone = try_compact(std::slice::from_ref(&task), &ask).unwrap_err();
+    assert_eq!(alone, CompactionFailure::LargeRequest);
+    let short = [say("hello"), answer("hi"), task.clone()];
+    assert_eq!(try_compact(&short, &ask).unwrap_err(), CompactionFailure::LargeRequest);
+    let mut messages = vec![say("look around"), call("t1", "Bash", &json!({ "command": "ls" }))];
+    messages.extend([result("t1", &long(4_000)), answer("done"), task]);
+    let kept = try_compact(&messages, &ask).unwrap();
+    assert_eq!(kept.boundary.kept_from.0, 5);
+    messages.extend([answer("I begin"), say("go on")]);
+    let answered = try_compact(&messages, &ask).unwrap();
+    assert!(answered.boundary.kept_from.0 > 5, "it has been read");
+    let endless = try_compact(&[say(&long(90_000))], &ask).unwrap();
+    assert_eq!(endless.last_seq.0, 1, "it does not fit at all");
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl SessionService {
         request: &CompactionRequest,
         failure: &CompactionFailure,
     ) -> ServiceError {
-        if request.trigger == Trigger::Auto {
+        if request.trigger == Trigger::Auto && *failure != CompactionFailure::LargeRequest {
             loaded.breakers.failed();
             if let Err(error) = self.keep_remembered(loaded).await {
                 tracing::warn!(session = %loaded.session.id, %error, "could not store the state of the breakers");
@@ -299,7 +299,9 @@ fn refusal(failure: &CompactionFailure) -> ServiceError {
         CompactionFailure::NoRoom { .. } => {
             "shorten the system prompt or the tools, or give the session a larger context window"
         }
-        CompactionFailure::Refused(_) => "nothing was changed, and no message was lost",
+        CompactionFailure::LargeRequest | CompactionFailure::Refused(_) => {
+            "nothing was changed, and no message was lost"
+        }
     };
     let detail = match failure {
         CompactionFailure::Refused(reasons) => {
