@@ -65,7 +65,7 @@ pub struct Todos {
     pub todos: Vec<Todo>,
 }
 
-/// The plan: a file or its text.
+/// The plan: a file or its text. Prompts show it after a compaction; before, the history shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
     /// The file that contains the plan.
@@ -74,7 +74,7 @@ pub struct Plan {
     /// The text of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Plan mode is on.
+    /// Plan mode is on. Prompts tell the model so after a compaction, and then that it is off.
     #[serde(default)]
     pub active: bool,
 }

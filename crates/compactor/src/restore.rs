@@ -159,6 +159,11 @@ fn fair_shares(needs: &[u64], mut room: u64) -> Vec<u64> {
 }
 
 impl RestorableText {
+    /// Makes an attachment of the whole text after message `after`; `None` if only the name is known.
+    pub fn attachment(&self, after: Seq) -> Option<Attachment> {
+        Some(Attachment::new(after, &self.kind.to_string(), self.name.clone(), self.whole()?))
+    }
+
     /// Returns the whole text; `None` if only the name is known.
     fn whole(&self) -> Option<String> {
         match (self.body.is_empty(), &self.again) {

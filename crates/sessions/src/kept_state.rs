@@ -6,7 +6,8 @@ use std::collections::HashSet;
 
 use bethink_api as api;
 use bethink_api::StateKind;
-use bethink_compactor::Breakers;
+use bethink_compactor::{Breakers, RestorableText};
+use bethink_context::Attachment;
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
 use bethink_store::SessionRecord;
 use bethink_transcript::{Seq, SessionId};
@@ -165,6 +166,19 @@ impl SessionService {
         self.cx.hub().publish(id, Seq::ZERO, &event);
         Ok(api::Todos { todos: loaded.state.todos.items.clone() })
     }
+}
+
+/// Returns the text that corrects what the newest text about plan mode tells the model, if a client has turned plan mode on
+/// or off since.
+pub(crate) fn plan_mode_change(loaded: &LoadedSession) -> Option<Attachment> {
+    let mut newest_first = loaded.state.decisions.attachments().iter().rev();
+    let told = newest_first.find(|a| a.name == RestorableText::PLAN_MODE)?;
+    let plan = KeptState::parse(&loaded.session.state).plan?;
+    let text = match plan.active {
+        true => RestorableText::plan_mode(),
+        false => RestorableText::plan_mode_ended(),
+    };
+    text.attachment(loaded.state.last_seq).filter(|now| now.text != told.text)
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T> {

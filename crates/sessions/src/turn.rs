@@ -19,6 +19,7 @@ use crate::collapse::write_now;
 use crate::compactions::CompactionRequest;
 use crate::decisions::new_decisions;
 use crate::handle::{SessionGuard, SessionHandle};
+use crate::kept_state::plan_mode_change;
 use crate::last_prompt::LastPrompt;
 use crate::loaded::LoadedSession;
 use crate::refill;
@@ -154,7 +155,8 @@ impl SessionService {
     ) -> Result<GatheredParts> {
         let TurnRequest { client, inject, recall, .. } = asked;
         let request = PromptRequest { handle, loaded, client, inject: *inject, recall, moment };
-        let (mut texts, mut reminders) = (ProjectTexts::default(), Vec::new());
+        let mut texts = ProjectTexts::default();
+        let mut reminders = Vec::from_iter(plan_mode_change(loaded));
         let mut once_kept = Vec::new();
         for contributor in self.contributors() {
             let contribution = contributor.contribute(request).await?;

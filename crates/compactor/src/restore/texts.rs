@@ -6,6 +6,9 @@ use bethink_transcript::Seq;
 use super::{RestorableFile, RestorableText};
 
 impl RestorableText {
+    /// The name of texts about plan mode.
+    pub const PLAN_MODE: &str = "plan mode";
+
     /// Marks the content as shown in this message of the history.
     #[must_use]
     pub fn shown_in(self, seq: Seq) -> Self {
@@ -16,7 +19,13 @@ impl RestorableText {
     pub fn plan_mode() -> Self {
         let heading = "Plan mode is on: explore and plan, but do not change files or run commands that change anything, \
             until the user approves the plan.";
-        Self::new(RestoredKind::Plan, "plan mode", heading.to_owned(), String::new())
+        Self::new(RestoredKind::Plan, Self::PLAN_MODE, heading.to_owned(), String::new())
+    }
+
+    /// Takes back what [`Self::plan_mode`] told the model.
+    pub fn plan_mode_ended() -> Self {
+        let heading = "Plan mode is off now: you may change files and run commands again.";
+        Self::new(RestoredKind::Plan, Self::PLAN_MODE, heading.to_owned(), String::new())
     }
 
     /// Makes the text of a plan with this name or path; `approved` is the user's answer, if known.

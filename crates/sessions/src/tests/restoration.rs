@@ -144,6 +144,34 @@ async fn state_that_the_history_shows_comes_back() {
     work.home.close().await;
 }
 
+/// A compaction told the model that plan mode is on. When a client turns it off, the next prompt takes that back, once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plan_mode_that_a_client_ends_is_taken_back() {
+    let work = Work::new().await;
+    work.home.append(work.id, &[user("Mend the gauge."), says("Yes.")]).await;
+    let plan_mode = |active: bool| json!({ "content": "1. dig", "active": active });
+    let prompt = async || {
+        let request = api::ContextRequest::default();
+        let prompt = work.home.sessions.prompt(work.id, request).await.unwrap();
+        String::from_utf8(prompt.to_vec()).unwrap()
+    };
+    work.put(StateKind::Plan, &plan_mode(true)).await;
+    let (restored, _) = work.compact().await;
+    check(&restored, &["Plan mode is on"], &[]);
+    check(&prompt().await, &["Plan mode is on"], &["Plan mode is off"]);
+    work.put(StateKind::Plan, &plan_mode(false)).await;
+    for _ in 0..2 {
+        let text = prompt().await;
+        let (on, off) = (text.find("Plan mode is on"), text.find("Plan mode is off now"));
+        assert!(on.is_some() && on < off, "{text}");
+        assert_eq!(text.matches("Plan mode is off now").count(), 1);
+        work.home.append(work.id, &filler(1)).await;
+    }
+    work.put(StateKind::Plan, &plan_mode(true)).await;
+    assert_eq!(prompt().await.matches("Plan mode is on").count(), 2);
+    work.home.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_result_of_an_agent_is_shown_once() {
     let work = Work::new().await;
