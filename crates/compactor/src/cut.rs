@@ -142,7 +142,9 @@ fn clip(
     for entry in tail.iter().filter(|e| decisions.span_of(e.message.seq).is_none()) {
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
-            if u64::from(facts.tokens) <= each || decisions.result(tool_use_id).is_some() {
+            if u64::from(facts.tokens) <= each
+                || decisions.result(tool_use_id, entry.message.seq).is_some()
+            {
                 continue;
             }
             // An estimated token has three bytes; the note around the text has about 110 tokens.

@@ -77,7 +77,7 @@ pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Opt
         if let Some(span) = hidden(seq) {
             collect(&span.text, &mut readable);
         } else if seq <= boundary.made_after {
-            let whole = |id: &ToolUseId| decisions.result(id).is_none();
+            let whole = |id: &ToolUseId| decisions.result(id, seq).is_none();
             message.blocks.iter().for_each(|block| read(block, whole, &mut readable));
         } else if seq.0 <= boundary.made_after.0 + HORIZON {
             for_each_spoken(message, |name| {

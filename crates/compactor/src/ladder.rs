@@ -237,7 +237,7 @@ fn attempt(
     }
     let freed = before.saturating_sub(after);
     let is_forced = input.trigger == Trigger::Reactive && freed > 0;
-    if freed * 100 < before * MIN_FREED_PERCENT && !is_forced {
+    if freed == 0 || freed * 100 < before * MIN_FREED_PERCENT && !is_forced {
         return Err(format!("only {freed} of {before} tokens would be freed"));
     }
     ValidPrompt::check(shown.messages.clone())
@@ -372,7 +372,7 @@ fn visible_tail(input: &CompactionInput<'_>, cut: &Cut) -> VisibleTail {
         visible.messages.insert(entry.message.seq);
         for block in &entry.message.blocks {
             if let BlockKind::ToolResult { tool_use_id, is_error } = &block.kind {
-                if !is_whole(input, cut, tool_use_id) {
+                if !is_whole(input, cut, tool_use_id, entry.message.seq) {
                     continue;
                 }
                 let call = input.history.call(tool_use_id).filter(|_| !is_error);
@@ -390,6 +390,7 @@ fn visible_tail(input: &CompactionInput<'_>, cut: &Cut) -> VisibleTail {
 }
 
 /// Whether the result is shown in full, before and after the cut.
-fn is_whole(input: &CompactionInput<'_>, cut: &Cut, id: &ToolUseId) -> bool {
-    input.decisions.result(id).is_none() && !cut.clipped.iter().any(|c| c.tool_use_id == *id)
+fn is_whole(input: &CompactionInput<'_>, cut: &Cut, id: &ToolUseId, seq: Seq) -> bool {
+    input.decisions.result(id, seq).is_none()
+        && !cut.clipped.iter().any(|c| c.tool_use_id == *id && c.seq == seq)
 }

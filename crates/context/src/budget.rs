@@ -96,7 +96,7 @@ fn groups(
             let BlockKind::ToolResult { tool_use_id: id, .. } = &block.kind else { continue };
             let call = history.call(id);
             let exempt = call.is_some_and(|call| limits.exempt.contains(&call.name, call.kind));
-            if exempt || decisions.result(id).is_some() {
+            if exempt || decisions.result(id, message.seq).is_some() {
                 continue;
             }
             if let Some(group) = groups.last_mut() {

@@ -3,7 +3,7 @@
 //! A decision is frozen once a prompt that used it was handed out. Decisions are only ever added; a
 //! compaction starts a new view, in which decisions about earlier messages no longer matter.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use bethink_api::Todo;
@@ -159,7 +159,8 @@ pub struct ShownResult {
 pub struct Decisions {
     pub boundary: Option<Boundary>,
     shown_through: Seq,
-    results: HashMap<ToolUseId, ShownResult>,
+    /// By the call's id and the message with the result, because some clients use an id again.
+    results: HashMap<(ToolUseId, Seq), ShownResult>,
     attachments: Vec<Attachment>,
     /// Oldest first; no two share a message.
     spans: Vec<Collapsed>,
@@ -299,7 +300,8 @@ impl Decisions {
 
     fn replace(&mut self, result: &ClearedResult, variant: Variant, history: &History) {
         // A shortened result stays shortened; only a variant that shows less of it may replace it.
-        let known = self.results.get(&result.tool_use_id).map(|shown| shown.variant);
+        let key = (result.tool_use_id.clone(), result.seq);
+        let known = self.results.get(&key).map(|shown| shown.variant);
         if variant == Variant::Preview && known.is_some() {
             return;
         }
@@ -308,7 +310,7 @@ impl Decisions {
         if let Some(json) = json::with_member(block.as_str(), "content", &literal) {
             let tokens = text_tokens(&result.text) + RESULT_FRAME_TOKENS;
             let shown = ShownResult { json, variant, tokens };
-            self.results.insert(result.tool_use_id.clone(), shown);
+            self.results.insert(key, shown);
         }
     }
 
@@ -317,8 +319,8 @@ impl Decisions {
         let kept_from = boundary.kept_from;
         let mut rebased = Self::new(Some(boundary), history);
         rebased.shown_through = self.shown_through;
-        for (id, shown) in &self.results {
-            rebased.results.entry(id.clone()).or_insert_with(|| shown.clone());
+        for (key, shown) in &self.results {
+            rebased.results.entry(key.clone()).or_insert_with(|| shown.clone());
         }
         // This compaction has its own restored texts.
         let restored = self.boundary.as_ref().map_or(&[][..], |boundary| &boundary.restored);
@@ -356,8 +358,9 @@ impl Decisions {
         self.shown_through
     }
 
-    pub fn result(&self, id: &ToolUseId) -> Option<&ShownResult> {
-        self.results.get(id)
+    /// Returns how the result of `id` in this message is shown, if not as it was stored.
+    pub fn result(&self, id: &ToolUseId, seq: Seq) -> Option<&ShownResult> {
+        self.results.get(&(id.clone(), seq))
     }
 
     pub fn attachments(&self) -> &[Attachment] {
@@ -394,8 +397,8 @@ impl Decisions {
         self.edits.iter().map(|e| e.made_after).max().unwrap_or(Seq::ZERO)
     }
 
-    /// Returns the ids of all results that are not shown in full.
-    pub fn replaced_ids(&self) -> HashSet<&ToolUseId> {
-        self.results.keys().collect()
+    /// Whether a result is not shown in full.
+    pub fn has_replaced(&self) -> bool {
+        !self.results.is_empty()
     }
 }

@@ -80,7 +80,7 @@ impl History {
                 seq: entry.message.seq,
                 path: path_of(block),
             };
-            self.calls.entry(id.clone()).or_insert(call);
+            self.calls.insert(id.clone(), call);
         }
         self.weight += entry.message.weight() + entry.facts.len() * size_of::<BlockFacts>();
         self.entries.push(entry);
@@ -99,6 +99,7 @@ impl History {
         self.entries.last().map_or(Seq::ZERO, |e| e.message.seq)
     }
 
+    /// Returns the newest call with this id.
     pub fn call(&self, id: &ToolUseId) -> Option<&VisibleCall> {
         self.calls.get(id)
     }

@@ -41,6 +41,6 @@ pub use report::empty_report;
 pub use session::SessionState;
 pub use system_tools::{FixedTokens, ProjectTexts, SystemAndTools};
 pub use thresholds::{Thresholds, WindowTooSmall, fill_level, window_thresholds};
-pub use turn::{BrokenView, StageLimits, Turn, TurnInputs, compacts_at, reductions, turn};
+pub use turn::{NoPrompt, StageLimits, Turn, TurnInputs, compacts_at, reductions, turn};
 pub use usage::Learner;
 pub use view::{View, ViewOptions, view};

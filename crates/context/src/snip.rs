@@ -31,7 +31,9 @@ pub fn decide(
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
             let Some(why) = worthless.get(tool_use_id) else { continue };
-            if decisions.result(tool_use_id).is_some() || facts.tokens < WORTH_TOKENS {
+            if decisions.result(tool_use_id, entry.message.seq).is_some()
+                || facts.tokens < WORTH_TOKENS
+            {
                 continue;
             }
             let text = hints.snipped(entry.message.seq, why);
@@ -54,15 +56,18 @@ fn worthless(history: &History, decisions: &Decisions) -> HashMap<ToolUseId, Str
     let mut found = HashMap::new();
     let mut last_read: HashMap<Arc<str>, ToolUseId> = HashMap::new();
     let mut previous: Option<(ToolUseId, String)> = None;
-    let answered: HashSet<&ToolUseId> = history
-        .from(decisions.kept_from())
-        .iter()
-        .flat_map(|e| e.message.tool_results().map(|(id, _, _)| id))
-        .collect();
-    for entry in history.from(decisions.kept_from()) {
+    let (mut answered, mut reused) = (HashSet::new(), HashSet::new());
+    let entries = history.from(decisions.kept_from());
+    for (id, _, _) in entries.iter().flat_map(|entry| entry.message.tool_results()) {
+        if !answered.insert(id) {
+            reused.insert(id);
+        }
+    }
+    for entry in entries {
         let seq = entry.message.seq;
         for (id, name, block) in entry.message.tool_uses() {
-            if !answered.contains(id) {
+            // It is not known which of several results an id stands for.
+            if !answered.contains(id) || reused.contains(id) {
                 continue;
             }
             let call = format!("{name} {}", block.input());

@@ -6,7 +6,7 @@
 
 use bethink_api as api;
 use bethink_tokens::text_tokens;
-use bethink_transcript::{Role, Seq, UnixMicros, ValidPrompt};
+use bethink_transcript::{Role, Seq, StructureFault, UnixMicros, ValidPrompt};
 
 use crate::budget::{self, BudgetLimits};
 use crate::collapse_stage::{CollapsePlan, CollapsePolicy, Fill, plan_collapse};
@@ -66,10 +66,15 @@ pub struct Turn {
     todos: TodoList,
 }
 
-/// The prompt breaks a rule of the Messages API, which is a bug in bethink.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("the prompt breaks a rule of the Messages API: {0}")]
-pub struct BrokenView(String);
+/// Why there is no prompt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPrompt {
+    #[error("no message in view has content that a provider accepts")]
+    Empty,
+    /// A bug in bethink.
+    #[error("the prompt breaks a rule of the Messages API: {0}")]
+    Broken(String),
+}
 
 /// The decisions of the stages so far.
 struct StageDecisions {
@@ -93,7 +98,7 @@ pub fn turn(
     state: &SessionState,
     inputs: TurnInputs<'_>,
     now: UnixMicros,
-) -> Result<Turn, BrokenView> {
+) -> Result<Turn, NoPrompt> {
     let TurnInputs { around, reminders, todos, limits, collapses, collapse, cache, .. } = inputs;
     let mut decided = reduce(state, limits, now);
     decided.stages.splice(0..0, inputs.before);
@@ -234,11 +239,15 @@ fn make_prompt(
     around: &SystemAndTools,
     cache: &api::CacheReport,
     collapses: bool,
-) -> Result<MeasuredPrompt, BrokenView> {
+) -> Result<MeasuredPrompt, NoPrompt> {
     let decisions = &decided.decisions;
     let mut shown = view(&state.history, decisions, state.view_options());
-    let prompt = ValidPrompt::check(std::mem::take(&mut shown.messages))
-        .map_err(|faults| BrokenView(format!("{faults:?}")))?;
+    let prompt = ValidPrompt::check(std::mem::take(&mut shown.messages)).map_err(|faults| {
+        match faults[..] {
+            [StructureFault::NoMessages] => NoPrompt::Empty,
+            _ => NoPrompt::Broken(format!("{faults:?}")),
+        }
+    })?;
     let estimated = prompt.tokens() + around.tokens.total();
     let name = &state.model.name;
     let size = measure(&state.history, decisions, name, estimated, &state.learner);

@@ -41,7 +41,8 @@ pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
 fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> u64 {
     let shown = entry.blocks().map(|(block, facts)| match &block.kind {
         BlockKind::ToolResult { tool_use_id, .. } => {
-            let replaced = decisions.result(tool_use_id).filter(|shown| wanted(shown.variant));
+            let replaced = decisions.result(tool_use_id, entry.message.seq);
+            let replaced = replaced.filter(|shown| wanted(shown.variant));
             replaced.map_or(facts.tokens, |shown| shown.tokens)
         }
         _ => facts.tokens,

@@ -151,7 +151,7 @@ fn show_block(
         }
     };
     if let BlockKind::ToolResult { tool_use_id, .. } = &block.kind {
-        if let Some(other) = decisions.result(tool_use_id) {
+        if let Some(other) = decisions.result(tool_use_id, seq) {
             set(Some(other.json.clone()), other.variant, other.tokens, 0);
             return shown;
         }

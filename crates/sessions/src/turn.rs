@@ -7,8 +7,9 @@ use bethink_api as api;
 use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::{
-    Attachment, Decision, Decisions, HistoryEntry, ProjectTexts, SessionState, SystemAndTools,
-    Thresholds, Turn, TurnInputs, assemble, compacts_at, empty_report, reductions, turn,
+    Attachment, Decision, Decisions, HistoryEntry, NoPrompt, ProjectTexts, SessionState,
+    SystemAndTools, Thresholds, Turn, TurnInputs, assemble, compacts_at, empty_report, reductions,
+    turn,
 };
 use bethink_models::ClientModel;
 use bethink_service::{ErrorKind, Event, Result, ServiceError};
@@ -115,7 +116,7 @@ impl SessionService {
             true => tokio::task::block_in_place(make),
             false => make(),
         };
-        let mut turn = turn.map_err(ServiceError::internal)?;
+        let mut turn = turn.map_err(no_prompt)?;
         let effective = loaded.state.thresholds.effective;
         loaded.state.learner.compare(turn.estimated, &turn.size, effective);
         let mut once_kept = once_kept;
@@ -259,7 +260,7 @@ impl SessionService {
             state.history.push(HistoryEntry::new(Arc::new(message)));
         }
         let inputs = self.inputs(loaded, around, Vec::new(), false);
-        let turn = turn(&state, inputs, self.cx.now()).map_err(ServiceError::internal)?;
+        let turn = turn(&state, inputs, self.cx.now()).map_err(no_prompt)?;
         Ok((state, turn))
     }
 
@@ -307,8 +308,7 @@ impl SessionService {
             compaction: Some(compaction_stage(size, &loaded, done.is_ok())),
             ..self.inputs(&loaded, &around, reminders, asked.reminds)
         };
-        let mut turn =
-            turn(&loaded.state, inputs, self.cx.now()).map_err(ServiceError::internal)?;
+        let mut turn = turn(&loaded.state, inputs, self.cx.now()).map_err(no_prompt)?;
         match done {
             Ok(done) => {
                 turn.report.compacted = Some(done.id.to_string());
@@ -334,7 +334,7 @@ impl SessionService {
         let write = |stretch| write_now(&loaded.state, stretch);
         let collapse = self.collapse_policy(&write, &loaded);
         let inputs = TurnInputs { collapse, ..self.inputs(&loaded, &around, Vec::new(), true) };
-        Ok(turn(&loaded.state, inputs, self.cx.now()).map_err(ServiceError::internal)?.report)
+        Ok(turn(&loaded.state, inputs, self.cx.now()).map_err(no_prompt)?.report)
     }
 
     /// Stores the decisions with which the next prompt would reduce the view.
@@ -396,6 +396,14 @@ impl SessionService {
         self.cx.store().add_decisions(id, new).await?;
         self.tell(&SessionEvent::Decided { session: id });
         Ok(())
+    }
+}
+
+fn no_prompt(reason: NoPrompt) -> ServiceError {
+    match reason {
+        NoPrompt::Empty => ServiceError::conflict(reason.to_string())
+            .hint("append a message with text, then request the prompt"),
+        NoPrompt::Broken(_) => ServiceError::internal(reason),
     }
 }
 

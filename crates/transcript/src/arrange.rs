@@ -5,7 +5,7 @@
 //! removed white space at the end. The result is deterministic, and stable when messages are added at the end.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -39,12 +39,16 @@ pub enum Repair {
     DuplicateResultDropped { tool_use_id: ToolUseId, seq: Seq },
     #[error("call in message {seq} left out: its id {tool_use_id} was used before")]
     DuplicateCallDropped { tool_use_id: ToolUseId, seq: Seq },
+    #[error("call in message {seq} renamed: its id {tool_use_id} was used before")]
+    ReusedIdRenamed { tool_use_id: ToolUseId, seq: Seq },
     #[error("late result of {tool_use_id} in message {seq} moved up to its call")]
     LateResultMoved { tool_use_id: ToolUseId, seq: Seq },
     #[error("block in message {seq} left out: not allowed in this role")]
     MisplacedBlockDropped { seq: Seq },
     #[error("empty text in message {seq} left out")]
     EmptyTextDropped { seq: Seq },
+    #[error("thinking at the end of assistant message {seq} left out")]
+    LastThinkingDropped { seq: Seq },
     #[error("the prompt began with assistant message {seq}; a user message was added before it")]
     HeadAdded { seq: Seq },
     #[error("images and documents left out, oldest first: {count}")]
@@ -83,6 +87,8 @@ struct TurnTable {
     turns: Vec<ArrangedTurn>,
     /// Every call so far: its turn, and whether it has a result.
     calls: HashMap<ToolUseId, (usize, bool)>,
+    /// For ids that the client used again: the id that the newest call has in the prompt.
+    renamed: HashMap<ToolUseId, ToolUseId>,
     repairs: Vec<Repair>,
 }
 
@@ -97,7 +103,7 @@ impl TurnTable {
             self.turns.push(ArrangedTurn::default());
         }
         let place = self.turns.len() - 1;
-        for block in message.blocks {
+        for mut block in message.blocks {
             let seq = block.origin.seq();
             if block.blank {
                 self.repairs.push(Repair::EmptyTextDropped { seq });
@@ -109,12 +115,16 @@ impl TurnTable {
                     continue;
                 }
                 BlockKind::ToolUse { id, .. } => {
-                    if self.calls.contains_key(id) {
-                        let tool_use_id = id.clone();
+                    let given = id.clone();
+                    let Some(id) = self.free_id(&given, place, seq) else {
+                        let tool_use_id = given;
                         self.repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
                         continue;
+                    };
+                    if id != given {
+                        rename(&mut block, &id);
                     }
-                    self.calls.insert(id.clone(), (place, false));
+                    self.calls.insert(id, (place, false));
                 }
                 _ => {}
             }
@@ -126,6 +136,24 @@ impl TurnTable {
             && !turn.ids.contains(&id)
         {
             turn.ids.push(id);
+        }
+    }
+
+    /// Returns the id of a new call in the prompt: its own, or one with its message's number if an earlier turn has used it
+    /// and got a result. Some servers count their calls anew in each answer.
+    fn free_id(&mut self, given: &ToolUseId, place: usize, seq: Seq) -> Option<ToolUseId> {
+        let newest = self.renamed.get(given).unwrap_or(given);
+        match self.calls.get(newest) {
+            None => Some(given.clone()),
+            Some((turn, true)) if *turn != place => {
+                let own = ToolUseId::new(&format!("{given}-{seq}")).ok()?;
+                if self.calls.contains_key(&own) {
+                    return None;
+                }
+                self.renamed.insert(given.clone(), own.clone());
+                Some(own)
+            }
+            Some(_) => None,
         }
     }
 
@@ -160,10 +188,11 @@ impl TurnTable {
         }
     }
 
-    fn result(&mut self, tool_use_id: ToolUseId, block: PromptBlock) {
+    fn result(&mut self, tool_use_id: ToolUseId, mut block: PromptBlock) {
         let seq = block.origin.seq();
         let newest = self.turns.len() - 1;
-        match self.calls.get_mut(&tool_use_id) {
+        let renamed = self.renamed.get(&tool_use_id);
+        match self.calls.get_mut(renamed.unwrap_or(&tool_use_id)) {
             None => self.repairs.push(Repair::OrphanResultDropped { tool_use_id, seq }),
             Some((_, true)) => {
                 self.repairs.push(Repair::DuplicateResultDropped { tool_use_id, seq });
@@ -171,7 +200,10 @@ impl TurnTable {
             Some((place, answered)) => {
                 *answered = true;
                 let place = *place;
-                if place != newest {
+                if let Some(id) = renamed {
+                    rename(&mut block, id);
+                    self.repairs.push(Repair::ReusedIdRenamed { tool_use_id, seq });
+                } else if place != newest {
                     self.repairs.push(Repair::LateResultMoved { tool_use_id, seq });
                 }
                 if let Some(turn) = self.turns.get_mut(place) {
@@ -184,6 +216,7 @@ impl TurnTable {
 
     fn finish(mut self) -> (Vec<PromptMessage>, Vec<Repair>) {
         self.answer_open_calls();
+        self.drop_last_thinking();
         let mut messages: Vec<PromptMessage> = Vec::with_capacity(self.turns.len() * 2);
         for turn in self.turns {
             if !turn.speech.is_empty() {
@@ -211,8 +244,29 @@ impl TurnTable {
         (messages, self.repairs)
     }
 
-    fn answer_open_calls(&mut self) {
+    /// Removes thinking that nothing follows, because providers reject an assistant message that ends with it.
+    fn drop_last_thinking(&mut self) {
         for turn in &mut self.turns {
+            while let Some(last) = turn.speech.pop_if(|block| block.kind.is_thinking()) {
+                self.repairs.push(Repair::LastThinkingDropped { seq: last.origin.seq() });
+            }
+        }
+    }
+
+    fn answer_open_calls(&mut self) {
+        let copies: HashSet<&ToolUseId> = self.renamed.values().collect();
+        for turn in &mut self.turns {
+            // A call without a result whose id was used before is a copy of the earlier call.
+            turn.speech.retain(|block| {
+                let BlockKind::ToolUse { id, .. } = &block.kind else { return true };
+                let is_answered = self.calls.get(id).is_some_and(|(_, answered)| *answered);
+                let stays = is_answered || !copies.contains(id);
+                if !stays {
+                    let (tool_use_id, seq) = (id.clone(), block.origin.seq());
+                    self.repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
+                }
+                stays
+            });
             for block in &turn.speech {
                 let BlockKind::ToolUse { id, .. } = &block.kind else { continue };
                 if self.calls.get(id).is_some_and(|(_, answered)| !answered) {
@@ -230,6 +284,30 @@ fn push(messages: &mut Vec<PromptMessage>, role: Role, blocks: Vec<PromptBlock>)
     match messages.last_mut() {
         Some(last) if last.role == role => last.blocks.extend(blocks),
         _ => messages.push(PromptMessage { role, blocks }),
+    }
+}
+
+/// Gives a call or a result this id.
+fn rename(block: &mut PromptBlock, id: &ToolUseId) {
+    let member = match &mut block.kind {
+        BlockKind::ToolUse { id: own, .. } => {
+            *own = id.clone();
+            "id"
+        }
+        BlockKind::ToolResult { tool_use_id, .. } => {
+            *tool_use_id = id.clone();
+            "tool_use_id"
+        }
+        _ => return,
+    };
+    let json = std::str::from_utf8(&block.json).unwrap_or_default();
+    if let Some(json) = json::with_member(json, member, &json::encode_string(id.as_str())) {
+        block.json = json;
+    }
+    if let Origin::Stored { variant: variant @ (Variant::Whole | Variant::Mended), .. } =
+        &mut block.origin
+    {
+        *variant = Variant::Renamed;
     }
 }
 

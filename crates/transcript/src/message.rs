@@ -231,7 +231,7 @@ mod tests {
             (r#"{"input": {"a":[1]},"type":"tool_use","id":"t","name":"n"}"#, "", r#"{"a":[1]}"#),
             (r#"{"type":"tool_use","id":"t","name":"n","input":null}"#, "", "{}"),
             (r#"{"type":"tool_result","tool_use_id":"t","content":"ok"}"#, "ok", "{}"),
-            (r#"{"type":"tool_result","tool_use_id":"t","content":["ok"]}"#, "", "{}"),
+            (r#"{"type":"tool_result","tool_use_id":"t","content":["ok"]}"#, r#"["ok"]"#, "{}"),
             (r#"{"type":"t\u0065xt","t\u0065xt":"escaped"}"#, "escaped", "{}"),
             (r#"{"type":"advisor","text":"a","input":[]}"#, "", "{}"),
         ] {
@@ -255,6 +255,36 @@ mod tests {
             let message = parse(&text).unwrap();
             assert_eq!(message.raw(), text.as_bytes());
             assert_eq!(message.blocks[0].mended.as_deref(), mended.map(str::as_bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_provider_would_reject_is_mended() {
+        let call = |members: &str| format!(r#"{{"type":"tool_use","id":"t","name":"n"{members}}}"#);
+        let result = |content: &str| {
+            format!(r#"{{"type":"tool_result","tool_use_id":"t","content":{content}}}"#)
+        };
+        for (block, mended, text) in [
+            (call(r#","input":{"a":1}"#), None, ""),
+            (call(""), Some(call(r#","input":{}"#)), ""),
+            (call(r#","input":"{\"a\":1}""#), Some(call(r#","input":{"a":1}"#)), ""),
+            (call(r#","input":"ls""#), Some(call(r#","input":{"input":"ls"}"#)), ""),
+            (call(r#","input":[1]"#), Some(call(r#","input":{"input":[1]}"#)), ""),
+            (result(r#""ok""#), None, "ok"),
+            (result(r#"[{"type":"text","text":"ok"}]"#), None, "ok"),
+            (result("[]"), None, ""),
+            (result("null"), None, ""),
+            (result(r#"{"a":1}"#), Some(result(r#""{\"a\":1}""#)), r#"{"a":1}"#),
+            (result("5"), Some(result(r#""5""#)), "5"),
+            (result(r#"["a",{}]"#), Some(result(r#""[\"a\",{}]""#)), r#"["a",{}]"#),
+            (result(r#"[{"a":1}]"#), Some(result(r#""[{\"a\":1}]""#)), r#"[{"a":1}]"#),
+            (result("[[]]"), Some(result(r#""[[]]""#)), "[[]]"),
+        ] {
+            let message = parse(&format!(r#"{{"role":"user","content":[{block}]}}"#)).unwrap();
+            let found = &message.blocks[0];
+            assert_eq!(found.json, block);
+            assert_eq!(found.mended.as_deref(), mended.as_deref().map(str::as_bytes), "{block}");
+            assert_eq!(found.text(), text, "{block}");
         }
     }
 

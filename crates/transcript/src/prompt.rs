@@ -27,8 +27,10 @@ pub enum Variant {
     Clipped,
     /// Text without its trailing white space.
     Trimmed,
-    /// With half a surrogate pair replaced.
+    /// Changed so that a provider accepts it.
     Mended,
+    /// With an id of its own, because the client used the id before.
+    Renamed,
     /// Without images and documents.
     WithoutMedia,
 }

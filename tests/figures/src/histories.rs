@@ -63,7 +63,7 @@ fn stretch(count: usize, seed: u64) -> Tried {
         let mut case = Case::new(one);
         case.decide();
         all.cut += usize::from(case.decisions.boundary.is_some());
-        all.changed += usize::from(!case.decisions.replaced_ids().is_empty());
+        all.changed += usize::from(case.decisions.has_replaced());
         if let Err(fault) = case.check() {
             all.invalid.push((one, fault));
         }

@@ -1,7 +1,10 @@
+use bethink_context::budget::{self, BudgetLimits};
 use bethink_context::{Attachment, Boundary, Decision, Decisions, ViewOptions};
 use serde_json::json;
 
-use crate::histories::{answer, apply, call, history, prompt, read, result, say, seq, thought};
+use crate::histories::{
+    answer, apply, call, hints, history, prompt, read, result, say, seq, thought,
+};
 
 #[test]
 fn chunks_are_one_message_and_their_results_follow() {
@@ -44,6 +47,45 @@ fn broken_histories_are_mended_in_the_view_only() {
     4 user: ←t2 done
     5 assistant: →Bash t3
     6 user: ←t3 No result was recorded for this tool call: it was interrupte
+    ");
+}
+
+/// Some servers count their calls anew in each answer. Each call keeps its own result, and each decision its own one.
+#[test]
+fn an_id_that_is_used_again_hides_no_call() {
+    let mut history = history(&[
+        say("go"),
+        call("A", "t1", "Bash", "a"),
+        result("t1", &"one ".repeat(20_000)),
+        call("B", "t1", "Bash", "b"),
+        result("t1", "two"),
+        result("t1", "again"),
+        call("C", "t1", "Bash", "c"),
+        result("t1", &"three ".repeat(20_000)),
+    ]);
+    let mut decisions = Decisions::default();
+    let (records, _) = budget::decide(&history, &decisions, &BudgetLimits::default(), &hints());
+    apply(&mut decisions, &history, &records);
+    let shown = read(&history, &decisions);
+    insta::assert_snapshot!(shown, @r"
+    0 user: go
+    1 assistant: →Bash t1
+    2 user: ←t1 [Large tool result: 80000 characters, of which the first 200
+    3 assistant: →Bash t1-4
+    4 user: ←t1-4 two
+    5 assistant: →Bash t1-7
+    6 user: ←t1-7 [Large tool result: 120000 characters, of which the first 20
+    ");
+    crate::histories::push(&mut history, &call("D", "t1", "Bash", "d"));
+    assert_eq!(read(&history, &decisions), shown, "a call without a result may be a copy");
+}
+
+#[test]
+fn a_message_does_not_end_with_thinking() {
+    let history = history(&[say("go"), thought("A", "hm"), say("well?"), answer("yes")]);
+    insta::assert_snapshot!(read(&history, &Decisions::default()), @r"
+    0 user: go | well?
+    1 assistant: yes
     ");
 }
 

@@ -48,7 +48,8 @@ pub struct Block {
     pub media: u16,
     /// Whether the client marked the block as a cache breakpoint. bethink places its own breakpoints.
     pub has_cache_control: bool,
-    /// If the block contains half a surrogate pair, bytes of the same length that a provider accepts.
+    /// If a provider would reject the block, bytes that it accepts: without half a surrogate pair, with an object as a call's
+    /// input, or with text as a result's content.
     pub mended: Option<Bytes>,
     pub place: TextPlace,
 }
@@ -77,6 +78,12 @@ impl Block {
     pub fn text(&self) -> Cow<'_, str> {
         match (&self.kind, &self.place) {
             (BlockKind::ToolUse { .. }, _) | (_, TextPlace::Nowhere) => Cow::Borrowed(""),
+            // Content of another type is shown as JSON.
+            (BlockKind::ToolResult { .. }, TextPlace::At(place))
+                if !self.json_at(place).starts_with('"') =>
+            {
+                Cow::Borrowed(self.json_at(place))
+            }
             (_, TextPlace::At(place)) => self.string_at(place),
             (_, TextPlace::Parts(parts)) => {
                 Cow::Owned(parts.iter().map(|p| self.string_at(p)).collect::<Vec<_>>().join("\n"))
@@ -147,7 +154,7 @@ const MEMBERS: [&str; 10] = [
     "content",
 ];
 
-/// The positions of a block's members, relative to its beginning, and facts about its content if that is an array.
+/// The positions of a block's members, relative to its beginning, and facts about its content if that is an array of parts.
 #[derive(Default)]
 struct BlockObject {
     /// In the order of [`MEMBERS`].
@@ -175,8 +182,8 @@ impl BlockObject {
         Ok(found)
     }
 
-    /// Finds the text parts of a tool result, and counts images and documents. If a part is not an object, all parts
-    /// are ignored.
+    /// Finds the text parts of a tool result, and counts images and documents. If a part is not an object with a `type`, the
+    /// array counts as content of another type.
     fn parts_at(&mut self, start: usize, at: &mut Cursor<'_>) -> Result<(), BadJson> {
         let (mut texts, mut media, mut is_readable) = (Vec::new(), 0_u16, true);
         at.array(|at| {
@@ -184,11 +191,13 @@ impl BlockObject {
                 is_readable = false;
                 return at.skip().map(drop);
             }
+            let mut is_typed = false;
             is_readable &= at.object(["type", "text"], |at, nth| {
                 at.peek();
                 let from = at.at;
                 let value = at.skip()?;
                 let kind = || json::decode_string(text_of(value));
+                is_typed |= nth == 0 && value.starts_with(b"\"");
                 if nth == 1 && value != b"null" {
                     texts.push(from - start..at.at - start);
                 } else if nth == 0 && matches!(&*kind(), "image" | "document") {
@@ -196,9 +205,10 @@ impl BlockObject {
                 }
                 Ok(())
             })?;
+            is_readable &= is_typed;
             Ok(())
         })?;
-        self.parts = Some(if is_readable { texts.into() } else { Box::default() });
+        self.parts = is_readable.then(|| texts.into());
         self.media = if is_readable { media } else { 0 };
         Ok(())
     }
@@ -254,6 +264,30 @@ impl BlockObject {
         })
     }
 
+    /// Returns the member that a provider would reject in a block of this kind, and a value that it accepts.
+    fn corrected(&self, kind: &BlockKind, json: &str) -> Option<(&'static str, String)> {
+        let [.., input, content] = &self.places;
+        let value = |place: &Range<usize>| json.get(place.clone()).unwrap_or_default();
+        match kind {
+            BlockKind::ToolUse { .. } => {
+                let input = input.as_ref().map(value);
+                let object = match input {
+                    None => "{}".to_owned(),
+                    Some(input) if input.starts_with('{') => return None,
+                    Some(input) => {
+                        object_in(input).unwrap_or_else(|| format!("{{\"input\":{input}}}"))
+                    }
+                };
+                Some(("input", object))
+            }
+            BlockKind::ToolResult { .. } if self.parts.is_none() => {
+                let content = value(content.as_ref()?);
+                (!content.starts_with('"')).then(|| ("content", json::encode_string(content)))
+            }
+            _ => None,
+        }
+    }
+
     /// Where the text or the input of a block of this kind is.
     fn place(self, kind: &BlockKind) -> TextPlace {
         let [.., text, thinking, input, content] = self.places;
@@ -278,6 +312,13 @@ impl TextPlace {
     }
 }
 
+/// Returns the JSON object that a string contains. Some agents keep a call's arguments as text.
+fn object_in(literal: &str) -> Option<String> {
+    let text = literal.starts_with('"').then(|| json::decode_string(literal))?;
+    json::members(&text)?;
+    Some(text.into_owned())
+}
+
 /// Reads the block that comes next. The error says what is wrong with it.
 pub(super) fn block_at(
     body: &Bytes,
@@ -293,14 +334,21 @@ pub(super) fn block_at(
     let start = at.at;
     let found = BlockObject::read(at)?;
     let json = body.slice(start..at.at);
+    let mended = mended(&json, at);
     Ok(found.kind(index, &json).map(|kind| Block {
+        mended: {
+            let whole = text_of(mended.as_ref().unwrap_or(&json));
+            match found.corrected(&kind, whole) {
+                Some((member, value)) => json::with_member(whole, member, &value),
+                None => mended,
+            }
+        },
         media: match kind {
             BlockKind::ToolResult { .. } => found.media,
             BlockKind::Image | BlockKind::Document => 1,
             _ => 0,
         },
         has_cache_control: found.places[5].is_some(),
-        mended: mended(&json, at),
         place: found.place(&kind),
         kind,
         json,
