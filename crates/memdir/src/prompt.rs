@@ -10,7 +10,7 @@ mod recalled;
 mod tests;
 
 pub use guard::{guarded, guarded_line};
-pub use index::index;
+pub use index::{index, shown_indexes};
 pub use news::index_news;
 pub use recalled::{Excerpt, RecalledText, excerpt, recalled, unmerged};
 

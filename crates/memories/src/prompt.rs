@@ -11,7 +11,7 @@ use bethink_memdir::{Hash, Scope, index, prompt};
 use bethink_service::locked;
 use bethink_sessions::{
     Contributed, Contribution, Contributor, Inject, LoadedSession, Moment, PromptRequest,
-    SessionFeature,
+    SessionFeature, SessionHandle,
 };
 use bethink_transcript::Role;
 
@@ -72,6 +72,39 @@ impl Contributor for IndexContributor {
             Ok(Contribution { system, reminders, once_kept: Some(Box::new(once_kept)) })
         })
     }
+
+    /// After a restart, prompts begin as before it.
+    fn loaded<'a>(
+        &'a self,
+        handle: &'a SessionHandle,
+        loaded: &'a LoadedSession,
+    ) -> Contributed<'a, ()> {
+        Box::pin(async move {
+            let kept = handle.feature::<Mutex<IndexShown>>();
+            let mut kept = locked(&kept);
+            if !kept.made {
+                *kept = IndexShown::sent(loaded).unwrap_or_default();
+            }
+            Ok(())
+        })
+    }
+}
+
+impl IndexShown {
+    /// Returns the index as the session's last request showed it, if its prompts still begin in the same way.
+    fn sent(loaded: &LoadedSession) -> Option<Self> {
+        let boundary = loaded.state.decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
+        let sent_with = loaded.state.shape.as_ref().and_then(|shape| shape.boundary.clone());
+        if boundary.is_some() && boundary != sent_with {
+            return None;
+        }
+        let mut texts = loaded.sent_system().into_iter();
+        let (part, shown) = texts.find_map(|text| {
+            let shown = prompt::shown_indexes(&text)?;
+            Some((Some(text), shown))
+        })?;
+        Some(Self { part, shown, told: [None; 3], boundary, made: true })
+    }
 }
 
 impl MemoryService {
@@ -127,7 +160,11 @@ impl MemoryService {
         let texts = index_texts(&directories, &unmerged);
         let news = prompt::index_news(&standing.shown, &texts);
         standing.told = now;
-        Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news?))
+        // What was told before a restart is in the decisions.
+        let mut told = loaded.state.decisions.attachments().iter().rev();
+        let told = told.find(|attachment| attachment.what == NEWS && attachment.name == NEWS_NAME);
+        let news = news.filter(|news| told.is_none_or(|told| told.text != *news))?;
+        Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news))
     }
 }
 

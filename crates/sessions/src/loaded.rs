@@ -9,6 +9,7 @@ use bethink_context::{FixedTokens, History, HistoryEntry, Learner, SessionState,
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
+use serde::Deserialize;
 use tokio_util::sync::DropGuard;
 
 use crate::cache::Cache;
@@ -104,6 +105,18 @@ impl LoadedSession {
     /// Returns the approximate size in memory, in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.state.history.weight()
+    }
+
+    /// Returns the texts of the last request's system prompt, which may be from before a restart. Empty if none is known.
+    pub fn sent_system(&self) -> Vec<String> {
+        #[derive(Deserialize)]
+        struct SystemText {
+            #[serde(default)]
+            text: String,
+        }
+        let sent = self.last_request.get().unwrap_or_default();
+        let texts = serde_json::from_slice::<Vec<SystemText>>(&sent.frame.system);
+        texts.unwrap_or_default().into_iter().map(|block| block.text).collect()
     }
 
     /// Returns the current prompt as a prefix for bethink's own requests.
