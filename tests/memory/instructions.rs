@@ -37,12 +37,16 @@ fn loaded(desk: &Desk, chain: &Value) -> Vec<String> {
     files.map(|file| file["path"].as_str().unwrap().replace(&root, "")).collect()
 }
 
-fn compact(desk: &Desk, session: &str) {
+fn talk(desk: &Desk, session: &str) {
     desk.say(session, "assistant", "Well.");
     for n in 0..30 {
         desk.say(session, "user", &format!("Question {n}: {}", "why is it so? ".repeat(60)));
         desk.say(session, "assistant", &format!("Answer {n}: {}", "because of this. ".repeat(60)));
     }
+}
+
+fn compact(desk: &Desk, session: &str) {
+    talk(desk, session);
     desk.daemon.client().post(&format!("/v1/sessions/{session}/compact"), &json!({})).ok();
 }
 
@@ -120,6 +124,20 @@ fn what_waits_for_a_file_comes_at_the_tail_and_goes_with_a_compaction() {
     let (_, messages) = ask(json!({ "touched_paths": [file] }));
     assert_eq!(messages.matches("Validate output.").count(), 1, "{messages}");
     assert!(!messages.contains("Web is different."), "{messages}");
+
+    // The model has not read the newest result yet.
+    talk(&desk, &session);
+    desk.say(&session, "user", "Read it again.");
+    desk.daemon.append(
+        &session,
+        &[
+            bethink_harness::say::call("t2", "Read", &json!({ "file_path": file })),
+            bethink_harness::say::result("t2", "export {}"),
+        ],
+    );
+    desk.daemon.client().post(&format!("/v1/sessions/{session}/compact"), &json!({})).ok();
+    let (_, messages) = ask(json!({}));
+    assert_eq!(messages.matches("Validate output.").count(), 1, "{messages}");
 }
 
 #[test]

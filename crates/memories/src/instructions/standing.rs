@@ -12,7 +12,7 @@ use bethink_instructions::{
 use bethink_recall::marks;
 use bethink_service::ServiceContext;
 use bethink_sessions::{LoadedSession, SessionFeature};
-use bethink_transcript::{Seq, UnixMicros};
+use bethink_transcript::{Role, Seq, UnixMicros};
 
 use super::disk::{RealDisk, Stamps};
 
@@ -118,12 +118,14 @@ impl InstructionsShown {
         self.read.as_ref().map(|read| Arc::clone(&read.found))
     }
 
-    /// Adds the paths that the newest messages touch. A new boundary clears touched paths and instructions.
+    /// Adds the paths that the newest messages touch. A new boundary clears touched paths and instructions, except those of
+    /// the newest round: the model has not read its results yet.
     fn follow(&mut self, loaded: &LoadedSession, asked: &[String]) {
         let boundary = loaded.state.decisions.boundary.as_ref();
         let id = boundary.map(|boundary| boundary.id.clone());
         if self.boundary != id {
             let through = boundary.map_or(Seq::ZERO, |boundary| boundary.made_after);
+            let through = through.min(before_newest_round(loaded));
             // A running read began with the old state; the next prompt reads again.
             let reading = self.reading;
             *self = Self { boundary: id, through, reading, ..Self::default() };
@@ -146,4 +148,11 @@ impl InstructionsShown {
             }
         }
     }
+}
+
+/// Returns the message before the assistant's newest message, whose calls the newest results answer.
+fn before_newest_round(loaded: &LoadedSession) -> Seq {
+    let mut newest_first = loaded.state.history.entries().iter().rev();
+    let newest = newest_first.find(|entry| entry.message.role == Role::Assistant);
+    newest.map_or(Seq::ZERO, |entry| Seq(entry.message.seq.0.saturating_sub(1)))
 }
