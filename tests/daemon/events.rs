@@ -52,6 +52,11 @@ fn the_place_in_the_stream_survives_a_kill() {
     daemon.start();
     daemon.append(&session, &[say::user("after")]);
     let mut stream = daemon.client().events(&path(&session), Some(&last.id));
+    assert_eq!(
+        stream.next().expect("an event").kind,
+        "reset",
+        "todos, for example, are not replayed"
+    );
     assert_eq!(seqs(&mut stream, 4), [2, 3, 4, 5]);
 }
 

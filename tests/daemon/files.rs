@@ -245,16 +245,28 @@ fn what_was_added_stands_after_the_old_lines_and_metadata_at_the_end() {
 fn a_session_born_here_exports_to_what_imports_as_the_same() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
-    let session = daemon.session(200_000);
+    let session = daemon.session(48_000);
     for n in 0..3 {
         daemon.append(&session, &say::work(n, 200));
     }
+    let of = |id: &str, what: &str| format!("/v1/sessions/{id}{what}");
+    let todos = json!({ "todos": [
+        { "id": "a", "content": "Dig", "status": "in_progress", "priority": "high" }
+    ] });
+    client.put(&of(&session, "/todos"), &todos).ok();
     let bytes = exported(&mut client, &json!({"session_id": session}));
     let place = daemon.home.scratch().join("own.jsonl");
     std::fs::write(&place, &bytes).unwrap();
     let file = imported(&mut client, &place);
     assert_eq!((&file["messages"], &file["skipped"]), (&json!(12), &json!([])), "{file}");
     assert!(exported(&mut client, &file) == bytes);
+    let copy = file["session_id"].as_str().unwrap();
+    for what in ["/todos", "/context/report"] {
+        let (own, copied) =
+            (client.get(&of(&session, what)).ok(), client.get(&of(copy, what)).ok());
+        assert_eq!(copied["todos"], own["todos"], "{what}");
+        assert_eq!(copied["thresholds"], own["thresholds"], "{what}");
+    }
 }
 
 #[test]

@@ -99,7 +99,8 @@ pub enum Event {
     Job { id: Uuid, kind: String, state: api::JobState },
     /// A session was created, changed or deleted.
     Session { change: api::SessionLifecycle },
-    /// The reader missed more events than are stored, so it has to read everything again.
+    /// The reader missed events that are not stored, so it has to read everything again. In a session's stream, missed
+    /// messages and compactions follow.
     Reset {},
 }
 

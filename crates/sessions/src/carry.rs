@@ -1,13 +1,16 @@
-//! A session's view in an exported file: its compactions and other decisions, so that the session has the same prompt after
-//! an import.
+//! A session's view in an exported file: its compactions and other decisions, its model and the todo list that a client set,
+//! so that the session has the same prompt after an import.
 
+use bethink_api::ModelSpec;
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CompactionRecord, DecisionRecord, NewDecision};
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::catalog::model_of;
 use crate::decisions::read_decision;
+use crate::kept_state::{ClientTodos, KeptState};
 use crate::service::SessionService;
 
 /// The decisions of an exported session, in order. The session's messages have the same numbers after an import.
@@ -16,6 +19,10 @@ pub struct CarriedView {
     /// Number of messages that the session had.
     messages: u64,
     entries: Vec<CarriedEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    todos: Option<ClientTodos>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,8 +37,16 @@ impl CarriedView {
     /// be read. The file's own boundaries are then used instead.
     pub fn read(json: &str, messages: u64) -> Option<Self> {
         let view: Self = serde_json::from_str(json).ok()?;
-        let fits = view.messages <= messages && view.entries.iter().all(|e| view.has(e));
+        let fits = view.messages <= messages
+            && view.entries.iter().all(|e| view.has(e))
+            && view.todos.iter().all(|todos| todos.after.0 <= view.messages);
         fits.then_some(view)
+    }
+
+    /// Returns the state of an imported session with this view, as it is stored; `None` if there is none.
+    pub fn take_state(&mut self) -> Option<String> {
+        let todos = Some(self.todos.take()?);
+        serde_json::to_string(&KeptState { todos, ..KeptState::default() }).ok()
     }
 
     /// Whether the entry can be read, and only concerns messages of the session.
@@ -63,7 +78,7 @@ fn is_carried(kind: &str) -> bool {
 }
 
 impl SessionService {
-    /// Returns the view of a session as JSON; `None` if prompts show its history unchanged.
+    /// Returns the view of a session as JSON; `None` for an imported session whose history prompts show unchanged.
     pub async fn carried_view(&self, id: SessionId) -> Result<Option<String>> {
         let session = self.cx.store().session(id).await?;
         let rows = self.cx.store().compactions(id).await?;
@@ -80,13 +95,17 @@ impl SessionService {
                 entries.push(CarriedEntry::Decision { kind, data, made_after, created_at });
             }
         }
-        if entries
-            .iter()
-            .all(|entry| matches!(entry, CarriedEntry::Decision { kind, .. } if kind == "shown"))
-        {
+        let is_shown = |entry: &CarriedEntry| matches!(entry, CarriedEntry::Decision { kind, .. } if kind == "shown");
+        // The export of an imported file that was only read has the same bytes as the file.
+        if session.content_hash.is_some() && entries.iter().all(is_shown) {
             return Ok(None);
         }
-        let view = CarriedView { messages: session.last_seq.0, entries };
+        let view = CarriedView {
+            messages: session.last_seq.0,
+            entries,
+            model: Some(model_of(&session)),
+            todos: KeptState::parse(&session.state).todos,
+        };
         serde_json::to_string(&view).map(Some).map_err(ServiceError::internal)
     }
 

@@ -1,11 +1,12 @@
 //! The event stream of a session, which can be resumed.
 //!
 //! An id is `<boot>-<number>-<seq>`. Within one run of the daemon, missed events come from the hub's ring buffer. After a
-//! restart, for older events, or for a slow reader, messages and compactions after `seq` are replayed from history.
+//! restart, for older events, or for a slow reader, messages and compactions after `seq` are replayed from history. A
+//! `reset` precedes them, because other events are not stored.
 
 use std::collections::VecDeque;
 
-use bethink_service::{Result, ServiceError, SessionSubscription, StreamEvent, next_batch};
+use bethink_service::{Event, Result, ServiceError, SessionSubscription, StreamEvent, next_batch};
 use bethink_transcript::{Seq, SessionId};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +49,10 @@ impl SessionEvents {
                 // Already replayed from history.
                 Ok(event) if event.kind() == "message" && event.seq() <= self.sent => {}
                 Ok(event) => self.missed.push_back(event),
-                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    self.behind = true;
+                    self.missed.push_back(reset(self.sent));
+                }
                 Err(broadcast::error::RecvError::Closed) => return None,
             }
         }
@@ -83,6 +87,11 @@ impl SessionEvents {
     }
 }
 
+/// Tells the reader to read again what it shows besides messages and compactions.
+fn reset(sent: Seq) -> StreamEvent {
+    StreamEvent::of_history(sent, Event::Reset {})
+}
+
 /// Parses an event's id: boot and number, and the newest message.
 fn last_id(text: &str) -> Option<((i64, u64), Seq)> {
     let (boot, rest) = text.split_once('-')?;
@@ -105,9 +114,12 @@ impl SessionService {
             })?),
         };
         let newest = last.map(|(newest, _)| newest);
-        let SessionSubscription { missed, live, behind, stop } =
+        let SessionSubscription { mut missed, live, behind, stop } =
             self.cx.hub().subscribe(id, newest);
         let sent = last.map_or(session.last_seq, |(_, seq)| seq);
+        if behind {
+            missed.push_front(reset(sent));
+        }
         let sessions = self.clone();
         Ok(SessionEvents { sessions, session: id, missed, live, stop, sent, behind })
     }

@@ -27,7 +27,10 @@ impl SessionService {
         };
         let whole = text_of(&parse_stored(stored)?, query.call.as_deref())?;
         let asked = match (&query.bytes, &query.lines) {
-            (Some(bytes), _) => bytes_of(&whole, parse("bytes", bytes)?),
+            (Some(_), Some(_)) => {
+                return Err(ServiceError::invalid("lines", "cannot be combined with `bytes`"));
+            }
+            (Some(bytes), None) => bytes_of(&whole, parse("bytes", bytes)?),
             (None, Some(lines)) => lines_of(&whole, parse("lines", lines)?),
             (None, None) => 0..whole.len(),
         };
@@ -83,9 +86,13 @@ fn parse(field: &'static str, range: &str) -> Result<(Option<usize>, Option<usiz
     }
 }
 
+/// Returns the bytes of the characters in this range. A range within a character becomes that character, so that a reader
+/// who continues after it gets on.
 fn bytes_of(text: &str, (from, to): (Option<usize>, Option<usize>)) -> Range<usize> {
-    let start = text.floor_char_boundary(from.unwrap_or(0));
-    let end = text.floor_char_boundary(to.unwrap_or(text.len()));
+    let (from, to) = (from.unwrap_or(0), to.unwrap_or(text.len()));
+    let start = text.floor_char_boundary(from);
+    let end = text.floor_char_boundary(to);
+    let end = if end <= start && from < to { text.ceil_char_boundary(to) } else { end };
     start..end.max(start)
 }
 
@@ -159,6 +166,9 @@ mod tests {
         assert_eq!(read(ask(Some("b"), Some("8..9"), None)).await.unwrap().text, "é");
         assert_eq!(read(ask(Some("a"), Some("99..200"), None)).await.unwrap().text, "");
         assert_eq!(read(ask(Some("a"), None, Some("99.."))).await.unwrap().text, "");
+        let within = read(ask(Some("b"), Some("7..8"), None)).await.unwrap();
+        assert_eq!((within.text.as_str(), within.next_byte), ("é", Some(9)));
+        assert!(read(ask(Some("b"), Some("7..8"), Some("1..2"))).await.is_err());
         for (call, bytes) in [(Some("c"), None), (None, Some("5")), (None, Some("a..b"))] {
             assert!(read(ask(call, bytes, None)).await.is_err());
         }

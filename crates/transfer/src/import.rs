@@ -329,19 +329,26 @@ impl TransferService {
     /// enqueues the indexing; only then is the import complete.
     pub(crate) async fn settle(&self, session: SessionId, read: &ReadFile) -> Result<()> {
         let facts = &read.facts;
-        let mut model = self.sessions.model_or_default(None)?;
-        if let Some(name) = &facts.model {
-            model.name.clone_from(name);
-        }
+        let mut view =
+            facts.view.as_deref().and_then(|view| CarriedView::read(view, read.messages));
+        let carried = view.as_mut().and_then(|view| view.model.take());
+        let carried = carried.and_then(|model| self.sessions.model_or_default(Some(model)).ok());
+        let model = match carried {
+            Some(model) => model,
+            None => {
+                let default = self.sessions.model_or_default(None)?;
+                let name = facts.model.clone().unwrap_or_else(|| default.name.clone());
+                api::ModelSpec { name, ..default }
+            }
+        };
         let change = SessionChange {
             title: facts.title.clone(),
             titled: None,
             tags: Some(facts.tags.clone()),
             model: Some(serde_json::to_string(&model).map_err(ServiceError::internal)?),
-            state: None,
+            state: view.as_mut().and_then(CarriedView::take_state),
             updated_at: facts.last_at.unwrap_or_default(),
         };
-        let view = facts.view.as_deref().and_then(|view| CarriedView::read(view, read.messages));
         let is_carried = view.is_some();
         let recorded = facts.compactions.iter().filter(|c| !c.is_apart || !is_carried);
         let recorded = recorded.filter_map(|compaction| {

@@ -3564,13 +3564,13 @@ export interface components {
              */
             seconds?: number | null;
         };
-        /** @description The plan: a file or its text. */
+        /** @description The plan: a file or its text. Prompts show it after a compaction; before, the history shows it. */
         Plan: {
             /** @description The file that contains the plan. */
             path?: string | null;
             /** @description The text of the plan. */
             content?: string | null;
-            /** @description Plan mode is on. */
+            /** @description Plan mode is on. Prompts tell the model so after a compaction, and then that it is off. */
             active?: boolean;
         };
         /** @description An error as `application/problem+json` (RFC 9457). */
@@ -4110,7 +4110,10 @@ export interface components {
             /** @description Secret-scan findings that a person allows: rule names, or `RULE:LINE` if a rule has several findings. */
             allow_secret?: string[];
         };
-        /** @description The reader missed more events than are stored, so it has to read everything again. */
+        /**
+         * @description The reader missed events that are not stored, so it has to read everything again. In a session's stream, missed
+         *     messages and compactions follow.
+         */
         ResetEvent: {
             data: components["schemas"]["ResetEventData"];
             /**
@@ -4119,7 +4122,10 @@ export interface components {
              */
             event: "reset";
         };
-        /** @description The reader missed more events than are stored, so it has to read everything again. */
+        /**
+         * @description The reader missed events that are not stored, so it has to read everything again. In a session's stream, missed
+         *     messages and compactions follow.
+         */
         ResetEventData: Record<string, unknown>;
         /** @description The request to resolve a conflict, with either `keep` or `text`. */
         ResolveConflict: {

@@ -768,14 +768,14 @@ class PauseRequest(TypedDict):
 
 
 class Plan(TypedDict):
-    """The plan: a file or its text."""
+    """The plan: a file or its text. Prompts show it after a compaction; before, the history shows it."""
 
     path: NotRequired[str | None]
     """The file that contains the plan."""
     content: NotRequired[str | None]
     """The text of the plan."""
     active: NotRequired[bool]
-    """Plan mode is on."""
+    """Plan mode is on. Prompts tell the model so after a compaction, and then that it is off."""
 
 
 ProblemType: TypeAlias = Literal[
@@ -1068,7 +1068,10 @@ class Remember(TypedDict):
 
 
 class ResetEventData(TypedDict):
-    """The reader missed more events than are stored, so it has to read everything again."""
+    """
+    The reader missed events that are not stored, so it has to read everything again. In a session's stream, missed
+    messages and compactions follow.
+    """
 
 
 class ResolveConflict(TypedDict):
@@ -2669,7 +2672,10 @@ RecoveryEventData = TypedDict(
 
 
 class ResetEvent(TypedDict):
-    """The reader missed more events than are stored, so it has to read everything again."""
+    """
+    The reader missed events that are not stored, so it has to read everything again. In a session's stream, missed
+    messages and compactions follow.
+    """
 
     data: ResetEventData
     event: Literal['reset']
