@@ -63,7 +63,7 @@ fn session() -> History {
 
 fn prompt(history: &History, decisions: &Decisions) -> usize {
     let shown = view(history, decisions, ViewOptions::default());
-    ValidPrompt::check(shown.messages).map_or(0, |p| assemble(&p, &[], false).messages.len())
+    ValidPrompt::check(shown.messages).map_or(0, |p| assemble(&p, &[], "[]", false).messages.len())
 }
 
 fn compaction(history: &History, decisions: &Decisions) -> u64 {
@@ -100,7 +100,7 @@ fn engines(criterion: &mut Criterion) {
         let shown = view(&history, &decisions, ViewOptions::default());
         ValidPrompt::check(shown.messages)
             .ok()
-            .and_then(|p| serde_json::from_slice(&assemble(&p, &[], false).messages).ok())
+            .and_then(|p| serde_json::from_slice(&assemble(&p, &[], "[]", false).messages).ok())
             .unwrap_or_default()
     };
     group.bench_function("serde_json::to_vec of the same", |b| {

@@ -55,18 +55,42 @@ pub struct PromptBody {
     pub marks: Vec<CacheMark>,
 }
 
-/// Joins the system prompt and the messages, with at most four breakpoints: the end of the static part of the system
-/// prompt, the end of the whole system prompt, the newest user message, and either the end of a compaction's summary or an
-/// earlier user message.
-pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bool) -> PromptBody {
-    let marks = marks(prompt, after_boundary);
+/// Joins the system prompt and the messages, with at most four breakpoints, those in `tools` (JSON) included: the newest user
+/// message, the end of the whole system prompt, the end of its static part, and either the end of a compaction's summary or
+/// an earlier user message. Fewer if the client's tools have breakpoints.
+pub fn assemble(
+    prompt: &ValidPrompt,
+    system: &[SystemBlock],
+    tools: &str,
+    after_boundary: bool,
+) -> PromptBody {
+    let mut marks = marks(prompt, after_boundary);
+    marks.truncate(free_marks(tools).messages);
     let messages = messages_json(prompt.messages(), &marks);
-    PromptBody { system: system_json(system), messages, marks }
+    PromptBody { system: system_json(system, tools), messages, marks }
+}
+
+/// The breakpoints that the tools leave free.
+struct FreeMarks {
+    system: usize,
+    messages: usize,
+}
+
+fn free_marks(tools: &str) -> FreeMarks {
+    let (system, messages) = match tools.matches(r#""cache_control""#).count() {
+        0 => (2, 2),
+        1 => (2, 1),
+        2 => (1, 1),
+        3 => (0, 1),
+        _ => (0, 0),
+    };
+    FreeMarks { system, messages }
 }
 
 /// Renders the system prompt as an array of text blocks, with breakpoints at the end of the parts that all projects
-/// share and at the end of the whole.
-pub fn system_json(system: &[SystemBlock]) -> String {
+/// share and at the end of the whole, as far as `tools` leave any free.
+pub fn system_json(system: &[SystemBlock], tools: &str) -> String {
+    let free = free_marks(tools).system;
     let dynamic = |block: &SystemBlock| part_place(block.part).is_some_and(|at| at >= DYNAMIC_FROM);
     let boundary = system.iter().position(dynamic).unwrap_or(system.len());
     let mut out = String::from("[");
@@ -76,7 +100,7 @@ pub fn system_json(system: &[SystemBlock]) -> String {
         }
         out.push_str(r#"{"type":"text","text":"#);
         out.push_str(&json::encode_string(&block.text));
-        if i + 1 == boundary || i + 1 == system.len() {
+        if free > 0 && i + 1 == system.len() || free > 1 && i + 1 == boundary {
             out.push_str(MARK);
         }
         out.push('}');

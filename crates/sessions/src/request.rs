@@ -80,7 +80,7 @@ impl ClientParts {
     /// Returns the request that consists of these parts and of what bethink adds to them.
     pub(crate) fn sent_request(&self, around: &SystemAndTools) -> SentRequest {
         SentRequest::new(SentFrame {
-            system: Bytes::from(system_json(&around.system)),
+            system: Bytes::from(system_json(&around.system, &around.tools)),
             tools: Bytes::from(around.tools.clone()),
             parameters: self.parameters.clone(),
             betas: self.betas.clone(),

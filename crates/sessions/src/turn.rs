@@ -82,7 +82,7 @@ impl SessionService {
         };
         let ReadyPrompt { mut loaded, turn, around } = self.ready(&handle, loaded, asked).await?;
         let after_boundary = loaded.state.decisions.boundary.is_some();
-        let body = assemble(&turn.prompt, &around.system, after_boundary);
+        let body = assemble(&turn.prompt, &around.system, &around.tools, after_boundary);
         let sent = client.sent_request(&around).marked(&turn.prompt, &body.marks);
         let (system, tools) = (Bytes::from(body.system), Bytes::from(around.tools));
         let report = self.handed_out(&handle, &mut loaded, turn, sent);

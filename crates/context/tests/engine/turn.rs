@@ -8,7 +8,7 @@ use bethink_context::microcompact::MicrocompactLimits;
 use bethink_context::{
     Attachment, CollapsePolicy, Collapsed, Decision, Decisions, FixedTokens, History, Learner,
     ProjectTexts, SessionState, StageLimits, StagedSpan, SystemAndTools, TodoList, Turn,
-    TurnInputs, ViewOptions, assemble, todos, turn, window_thresholds,
+    TurnInputs, ViewOptions, assemble, order_system, todos, turn, window_thresholds,
 };
 use bethink_tokens::text_tokens;
 use bethink_transcript::{Seq, SessionId, ToolSelection, UnixMicros, ValidPrompt};
@@ -71,7 +71,7 @@ fn plain(state: &SessionState, now: UnixMicros) -> Turn {
 }
 
 fn bytes(prompt: &ValidPrompt) -> String {
-    String::from_utf8(assemble(prompt, &[], false).messages).unwrap()
+    String::from_utf8(assemble(prompt, &[], "[]", false).messages).unwrap()
 }
 
 fn todo(content: &str) -> todos::Todo {
@@ -228,7 +228,7 @@ fn a_round_of_many_blocks_gets_a_second_moving_breakpoint() {
         let mut state = state(history.clone(), 200_000);
         let first = plain(&state, UnixMicros(1));
         let marks = |prompt: &ValidPrompt, after_boundary| -> Vec<(usize, usize)> {
-            let marks = assemble(prompt, &[], after_boundary).marks;
+            let marks = assemble(prompt, &[], "[]", after_boundary).marks;
             marks.iter().map(|mark| (mark.message, mark.block)).collect()
         };
         assert_eq!(marks(&first.prompt, false), [(0, 0)]);
@@ -244,6 +244,23 @@ fn a_round_of_many_blocks_gets_a_second_moving_breakpoint() {
         assert!(hit > 0.8, "{calls}: {hit}");
         let with_summary = marks(&second.prompt, true);
         assert_eq!((with_summary.len(), &with_summary[..expect.len()]), (2, &expect[..]));
+    }
+}
+
+/// Providers accept four breakpoints in a request, those of the client's tools included.
+#[test]
+fn breakpoints_of_the_clients_tools_leave_fewer_for_the_rest() {
+    let state = state(history(&[say(&"the tide ".repeat(4_000))]), 200_000);
+    let made = plain(&state, UnixMicros(1));
+    let part = |part: &str| (part.to_owned(), "text".to_owned());
+    let system = order_system(vec![part("introduction"), part("language")]).unwrap();
+    for (given, total) in [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4), (6, 6)] {
+        let tools =
+            format!("[{}]", [r#"{"cache_control":{"type":"ephemeral"}}"#].repeat(given).join(","));
+        let body = assemble(&made.prompt, &system, &tools, true);
+        let in_system = body.system.matches("cache_control").count();
+        assert_eq!(given + in_system + body.marks.len(), total, "{given}");
+        assert!(given > 3 || !body.marks.is_empty(), "{given}: the newest message comes first");
     }
 }
 
