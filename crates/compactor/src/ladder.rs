@@ -110,9 +110,7 @@ pub enum CompactionFailure {
         "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto} tokens, so a compaction cannot free enough tokens"
     )]
     NoRoom { fixed: u64, auto: u64 },
-    #[error(
-        "the newest message takes most of the context window, and is shown whole for as long as it fits"
-    )]
+    #[error("the newest message is large, and is shown whole for as long as it fits")]
     LargeRequest,
     #[error("every attempt was rejected: {}", .0.join("; "))]
     Refused(Vec<String>),
@@ -137,15 +135,21 @@ pub fn compact(
     let mut sizes = Sizes { before, most: auto, room };
     let mut refused = Vec::new();
     if let Some(cut) = large_request(input, tail_limit(room, 100)) {
-        sizes.most = (input.thresholds.blocking as f64 / input.scale.max(1.0)) as u64;
-        for (_, share) in ATTEMPTS {
-            for level in ladder {
-                if let Ok(outcome) = attempt(input, *level, &sizes, &cut, share) {
-                    return Ok(outcome);
+        let blocking = (input.thresholds.blocking as f64 / input.scale.max(1.0)) as u64;
+        // Restored instructions and reminders follow.
+        let nearly = auto + blocking.saturating_sub(auto) * 3 / 4;
+        for most in [auto, nearly] {
+            sizes.most = most;
+            for (_, share) in ATTEMPTS {
+                for level in ladder {
+                    if let Ok(outcome) = attempt(input, *level, &sizes, &cut, share) {
+                        return Ok(outcome);
+                    }
                 }
             }
         }
-        if before < sizes.most {
+        let has_other_level = ladder.iter().any(|l| l.level() != SummaryLevel::SessionMemory);
+        if before < blocking || !has_other_level {
             return Err(CompactionFailure::LargeRequest);
         }
         sizes.most = auto;
@@ -375,7 +379,7 @@ fn visible_tail(input: &CompactionInput<'_>, cut: &Cut) -> VisibleTail {
                 if !is_whole(input, cut, tool_use_id, entry.message.seq) {
                     continue;
                 }
-                let call = input.history.call(tool_use_id).filter(|_| !is_error);
+                let call = input.history.call(tool_use_id, entry.message.seq).filter(|_| !is_error);
                 // The result of an edit does not show the file.
                 let shows =
                     |kind: Option<ToolKind>| matches!(kind, Some(ToolKind::Read | ToolKind::Write));

@@ -94,7 +94,7 @@ fn groups(
         }
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id: id, .. } = &block.kind else { continue };
-            let call = history.call(id);
+            let call = history.call(id, message.seq);
             let exempt = call.is_some_and(|call| limits.exempt.contains(&call.name, call.kind));
             if exempt || decisions.result(id, message.seq).is_some() {
                 continue;

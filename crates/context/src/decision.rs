@@ -327,7 +327,8 @@ impl Decisions {
         let stays = |a: &&Attachment| {
             kept_from <= a.after && a.what != INSTRUCTIONS && !restored.contains(a)
         };
-        rebased.attachments.splice(0..0, self.attachments.iter().filter(stays).cloned());
+        // After the restored texts, as in a replay.
+        rebased.attachments.extend(self.attachments.iter().filter(stays).cloned());
         rebased.attachments.sort_by_key(|a| a.after);
         rebased.spans = self.spans.iter().filter(|s| kept_from <= s.first).cloned().collect();
         let stripped = self.stripped.iter().filter(|(_, messages)| kept_from <= *messages.end());

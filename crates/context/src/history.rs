@@ -1,6 +1,7 @@
 //! A session's messages from some point on, with facts about them that every view needs, computed once.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use bethink_tokens::block_tokens;
@@ -67,6 +68,8 @@ pub struct VisibleCall {
 pub struct History {
     entries: Vec<HistoryEntry>,
     calls: HashMap<ToolUseId, VisibleCall>,
+    /// Later calls with an id that was used before, oldest first.
+    reused: HashMap<ToolUseId, Vec<VisibleCall>>,
     weight: usize,
 }
 
@@ -80,7 +83,10 @@ impl History {
                 seq: entry.message.seq,
                 path: path_of(block),
             };
-            self.calls.insert(id.clone(), call);
+            match self.calls.entry(id.clone()) {
+                Entry::Vacant(free) => drop(free.insert(call)),
+                Entry::Occupied(_) => self.reused.entry(id.clone()).or_default().push(call),
+            }
         }
         self.weight += entry.message.weight() + entry.facts.len() * size_of::<BlockFacts>();
         self.entries.push(entry);
@@ -99,9 +105,11 @@ impl History {
         self.entries.last().map_or(Seq::ZERO, |e| e.message.seq)
     }
 
-    /// Returns the newest call with this id.
-    pub fn call(&self, id: &ToolUseId) -> Option<&VisibleCall> {
-        self.calls.get(id)
+    /// Returns the newest call with this id before message `before`, which contains its result.
+    pub fn call(&self, id: &ToolUseId, before: Seq) -> Option<&VisibleCall> {
+        let later =
+            self.reused.get(id).and_then(|calls| calls.iter().rev().find(|call| call.seq < before));
+        later.or_else(|| self.calls.get(id))
     }
 
     /// Returns the history from `seq` on, for a view that begins there.

@@ -91,7 +91,7 @@ fn shown_results(
     for entry in in_view(history, decisions) {
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
-            let call = history.call(tool_use_id);
+            let call = history.call(tool_use_id, entry.message.seq);
             let again = call.is_some_and(|call| limits.tools.contains(&call.name, call.kind));
             let replaced = decisions.result(tool_use_id, entry.message.seq);
             if !again || replaced.is_some_and(|r| r.variant != Variant::Preview) {

@@ -76,7 +76,7 @@ fn worthless(history: &History, decisions: &Decisions) -> HashMap<ToolUseId, Str
             {
                 found.insert(old, format!("the same {name} call was repeated in message {seq}"));
             }
-            let Some(call) = history.call(id) else { continue };
+            let Some(call) = history.call(id, seq.next()) else { continue };
             let (Some(kind), Some(path)) = (call.kind, call.path.clone()) else { continue };
             let (old, what) = match kind {
                 ToolKind::Read => (last_read.insert(path, id.clone()), "read again"),

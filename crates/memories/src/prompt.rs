@@ -98,11 +98,16 @@ impl IndexShown {
         if boundary.is_some() && boundary != sent_with {
             return None;
         }
-        let mut texts = loaded.sent_system().into_iter();
-        let (part, shown) = texts.find_map(|text| {
+        let found = loaded.sent_system().into_iter().find_map(|text| {
             let shown = prompt::shown_indexes(&text)?;
             Some((Some(text), shown))
-        })?;
+        });
+        let (part, shown) = match found {
+            Some(found) => found,
+            // The first memories were added during the session.
+            None if told_news(loaded).is_some() => (None, Default::default()),
+            None => return None,
+        };
         Some(Self { part, shown, told: [None; 3], boundary, made: true })
     }
 }
@@ -161,11 +166,16 @@ impl MemoryService {
         let news = prompt::index_news(&standing.shown, &texts);
         standing.told = now;
         // What was told before a restart is in the decisions.
-        let mut told = loaded.state.decisions.attachments().iter().rev();
-        let told = told.find(|attachment| attachment.what == NEWS && attachment.name == NEWS_NAME);
+        let told = told_news(loaded);
         let news = news.filter(|news| told.is_none_or(|told| told.text != *news))?;
         Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news))
     }
+}
+
+/// Returns the newest text about changes to the index.
+fn told_news(loaded: &LoadedSession) -> Option<&Attachment> {
+    let mut newest_first = loaded.state.decisions.attachments().iter().rev();
+    newest_first.find(|attachment| attachment.what == NEWS && attachment.name == NEWS_NAME)
 }
 
 /// Returns the indexes as prompts show them: private, the team's and the person's. Topics that the project's memory

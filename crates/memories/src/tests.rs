@@ -65,36 +65,40 @@ async fn check(memories: &MemoryService, id: SessionId, contributor: &dyn Contri
 /// The provider's cache holds the prompt from before a restart, so the next one must begin with the same bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn prompts_begin_as_before_a_restart() {
-    let home = tempfile::tempdir().unwrap();
     let prompt = async |memories: &MemoryService, id| {
         let request = serde_json::from_value(json!({})).unwrap();
         let prompt = memories.sessions.prompt(id, request).await.unwrap();
         let prompt: serde_json::Value = serde_json::from_slice(&prompt).unwrap();
         (prompt["system"].to_string(), prompt["messages"].to_string())
     };
-    let memories = start(Settings::at(home.path()), None).await;
-    learn(&memories).await;
-    let id = ask(&memories, "Fix the gauge.").await;
-    let (system, _) = prompt(&memories, id).await;
-    let more = json!([
-        { "role": "assistant", "content": "Done." }, { "role": "user", "content": "And the clock?" }
-    ]);
-    let body = json!({ "messages": more }).to_string();
-    memories.sessions.append(id, body.into(), None).await.unwrap();
-    let text = "---\nname: rain\ndescription: rain is measured in mm\n---\nIn mm.\n".to_owned();
-    let written =
-        memories.put_memory("/project", Scope::Private, "rain", text, Expected::Absent).await;
-    written.unwrap();
-    let (after, told) = prompt(&memories, id).await;
-    assert_eq!(after, system);
-    assert_eq!(told.matches("rain is measured in mm").count(), 1, "{told}");
-    memories.cx.stop().await;
-    drop(memories);
-    let memories = start(Settings::at(home.path()), None).await;
-    let (begins, continues) = prompt(&memories, id).await;
-    assert_eq!(begins, system);
-    assert_eq!(continues, told);
-    memories.cx.stop().await;
+    for has_memory in [true, false] {
+        let home = tempfile::tempdir().unwrap();
+        let memories = start(Settings::at(home.path()), None).await;
+        if has_memory {
+            learn(&memories).await;
+        }
+        let id = ask(&memories, "Fix the gauge.").await;
+        let (system, _) = prompt(&memories, id).await;
+        let more = json!([
+            { "role": "assistant", "content": "Done." }, { "role": "user", "content": "And the clock?" }
+        ]);
+        let body = json!({ "messages": more }).to_string();
+        memories.sessions.append(id, body.into(), None).await.unwrap();
+        let text = "---\nname: rain\ndescription: rain is measured in mm\n---\nIn mm.\n".to_owned();
+        let written =
+            memories.put_memory("/project", Scope::Private, "rain", text, Expected::Absent).await;
+        written.unwrap();
+        let (after, told) = prompt(&memories, id).await;
+        assert_eq!(after, system);
+        assert_eq!(told.matches("rain is measured in mm").count(), 1, "{told}");
+        memories.cx.stop().await;
+        drop(memories);
+        let memories = start(Settings::at(home.path()), None).await;
+        let (begins, continues) = prompt(&memories, id).await;
+        assert_eq!(begins, system);
+        assert_eq!(continues, told);
+        memories.cx.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

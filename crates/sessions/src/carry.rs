@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::catalog::model_of;
 use crate::decisions::read_decision;
-use crate::kept_state::{ClientTodos, KeptState};
+use crate::kept_state::{ClientTodos, KeptState, check_todos};
 use crate::service::SessionService;
 
 /// The decisions of an exported session, in order. The session's messages have the same numbers after an import.
@@ -36,10 +36,10 @@ impl CarriedView {
     /// Reads the view of a file with this many messages. Returns `None` if the view belongs to other messages or cannot
     /// be read. The file's own boundaries are then used instead.
     pub fn read(json: &str, messages: u64) -> Option<Self> {
-        let view: Self = serde_json::from_str(json).ok()?;
-        let fits = view.messages <= messages
-            && view.entries.iter().all(|e| view.has(e))
-            && view.todos.iter().all(|todos| todos.after.0 <= view.messages);
+        let mut view: Self = serde_json::from_str(json).ok()?;
+        let through = view.messages;
+        view.todos.take_if(|todos| todos.after.0 > through || check_todos(&todos.items).is_err());
+        let fits = through <= messages && view.entries.iter().all(|e| view.has(e));
         fits.then_some(view)
     }
 
@@ -78,7 +78,7 @@ fn is_carried(kind: &str) -> bool {
 }
 
 impl SessionService {
-    /// Returns the view of a session as JSON; `None` for an imported session whose history prompts show unchanged.
+    /// Returns the view of a session as JSON; `None` if an import of its messages alone makes the same session.
     pub async fn carried_view(&self, id: SessionId) -> Result<Option<String>> {
         let session = self.cx.store().session(id).await?;
         let rows = self.cx.store().compactions(id).await?;
@@ -96,16 +96,14 @@ impl SessionService {
             }
         }
         let is_shown = |entry: &CarriedEntry| matches!(entry, CarriedEntry::Decision { kind, .. } if kind == "shown");
+        let (model, todos) = (model_of(&session), KeptState::parse(&session.state).todos);
+        let default = ModelSpec { name: model.name.clone(), ..self.model_or_default(None)? };
         // The export of an imported file that was only read has the same bytes as the file.
-        if session.content_hash.is_some() && entries.iter().all(is_shown) {
+        let is_as_imported = session.content_hash.is_some() && model == default && todos.is_none();
+        if is_as_imported && entries.iter().all(is_shown) {
             return Ok(None);
         }
-        let view = CarriedView {
-            messages: session.last_seq.0,
-            entries,
-            model: Some(model_of(&session)),
-            todos: KeptState::parse(&session.state).todos,
-        };
+        let view = CarriedView { messages: session.last_seq.0, entries, model: Some(model), todos };
         serde_json::to_string(&view).map(Some).map_err(ServiceError::internal)
     }
 

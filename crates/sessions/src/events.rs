@@ -27,10 +27,12 @@ pub struct SessionEvents {
     sent: Seq,
     /// Whether messages after `sent` must be replayed from history first.
     behind: bool,
+    /// Whether compactions made after message `sent` may have been missed, too.
+    is_reset: bool,
 }
 
 impl SessionEvents {
-    /// Returns the next event; `None` when the daemon stops or the session is deleted.
+    /// Returns the next event; `None` when the daemon stops, the session is deleted, or its history cannot be read.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(event) = self.missed.pop_front() {
@@ -38,7 +40,7 @@ impl SessionEvents {
                 return Some(event);
             }
             if self.behind {
-                self.behind = self.replay().await;
+                self.behind = self.replay().await?;
                 continue;
             }
             let event = tokio::select! {
@@ -50,7 +52,7 @@ impl SessionEvents {
                 Ok(event) if event.kind() == "message" && event.seq() <= self.sent => {}
                 Ok(event) => self.missed.push_back(event),
                 Err(broadcast::error::RecvError::Lagged(_)) => {
-                    self.behind = true;
+                    (self.behind, self.is_reset) = (true, true);
                     self.missed.push_back(reset(self.sent));
                 }
                 Err(broadcast::error::RecvError::Closed) => return None,
@@ -58,32 +60,33 @@ impl SessionEvents {
         }
     }
 
-    /// Queues the next part of history and its compactions, and returns whether there is more.
-    async fn replay(&mut self) -> bool {
+    /// Queues the next part of history and its compactions, and returns whether there is more; `None` if history cannot be
+    /// read.
+    async fn replay(&mut self) -> Option<bool> {
         let range = next_batch(self.sent);
         let store = self.sessions.cx.store();
-        let (Ok(messages), Ok(compactions)) =
-            (store.messages(self.session, range).await, store.compactions(self.session).await)
-        else {
-            return false;
-        };
+        let messages = store.messages(self.session, range).await.ok()?;
+        let compactions = store.compactions(self.session).await.ok()?;
         let (first, last) = (self.sent, messages.last().map_or(self.sent, |m| m.seq));
-        for message in &messages {
-            let of_history = |event| StreamEvent::of_history(message.seq, event);
-            let event = message_event(message.seq, &message.id, message.role);
-            self.missed.push_back(of_history(event));
-            let here =
-                compactions.iter().filter(|c| c.made_after == message.seq && c.made_after > first);
-            let here = here.filter_map(|compaction| match compaction_event(compaction) {
-                Ok(event) => Some(event),
+        let made_after = |seq: Seq| {
+            let here = compactions.iter().filter(move |compaction| compaction.made_after == seq);
+            here.filter_map(move |compaction| match compaction_event(compaction) {
+                Ok(event) => Some(StreamEvent::of_history(seq, event)),
                 Err(error) => {
                     tracing::warn!(reason = %error.detail, "could not publish a compaction event");
                     None
                 }
-            });
-            self.missed.extend(here.map(of_history));
+            })
+        };
+        if std::mem::take(&mut self.is_reset) {
+            self.missed.extend(made_after(first));
         }
-        last > first
+        for message in &messages {
+            let event = message_event(message.seq, &message.id, message.role);
+            self.missed.push_back(StreamEvent::of_history(message.seq, event));
+            self.missed.extend(made_after(message.seq));
+        }
+        Some(last > first)
     }
 }
 
@@ -121,6 +124,7 @@ impl SessionService {
             missed.push_front(reset(sent));
         }
         let sessions = self.clone();
-        Ok(SessionEvents { sessions, session: id, missed, live, stop, sent, behind })
+        let is_reset = behind;
+        Ok(SessionEvents { sessions, session: id, missed, live, stop, sent, behind, is_reset })
     }
 }

@@ -132,24 +132,7 @@ impl SessionService {
     }
 
     pub async fn put_todos(&self, id: SessionId, todos: api::Todos) -> Result<api::Todos> {
-        if todos.todos.len() > MAX_TODOS {
-            return Err(ServiceError::invalid(
-                "todos",
-                format!("must have at most {MAX_TODOS} entries"),
-            )
-            .bounded(MAX_TODOS as u64, todos.todos.len() as u64));
-        }
-        let mut taken = HashSet::new();
-        for (i, todo) in todos.todos.iter().enumerate() {
-            if todo.content.trim().is_empty() {
-                let detail = "a todo must not be empty";
-                return Err(ServiceError::invalid(format!("todos[{i}].content"), detail));
-            }
-            if !todo.id.is_empty() && !taken.insert(todo.id.clone()) {
-                let detail = "the id occurs twice in the list";
-                return Err(ServiceError::invalid(format!("todos[{i}].id"), detail));
-            }
-        }
+        let taken = check_todos(&todos.todos)?;
         let handle = self.handle(id).await?;
         let mut loaded = self.lock(&handle).await?;
         let mut list = todos.todos;
@@ -166,6 +149,28 @@ impl SessionService {
         self.cx.hub().publish(id, Seq::ZERO, &event);
         Ok(api::Todos { todos: loaded.state.todos.items.clone() })
     }
+}
+
+/// Checks a todo list, and returns the ids in it.
+pub(crate) fn check_todos(todos: &[api::Todo]) -> Result<HashSet<String>> {
+    if todos.len() > MAX_TODOS {
+        let detail = format!("must have at most {MAX_TODOS} entries");
+        return Err(
+            ServiceError::invalid("todos", detail).bounded(MAX_TODOS as u64, todos.len() as u64)
+        );
+    }
+    let mut taken = HashSet::new();
+    for (i, todo) in todos.iter().enumerate() {
+        if todo.content.trim().is_empty() {
+            let detail = "a todo must not be empty";
+            return Err(ServiceError::invalid(format!("todos[{i}].content"), detail));
+        }
+        if !todo.id.is_empty() && !taken.insert(todo.id.clone()) {
+            let detail = "the id occurs twice in the list";
+            return Err(ServiceError::invalid(format!("todos[{i}].id"), detail));
+        }
+    }
+    Ok(taken)
 }
 
 /// Returns the text that corrects what the newest text about plan mode tells the model, if a client has turned plan mode on

@@ -5,7 +5,7 @@
 //! removed white space at the end. The result is deterministic, and stable when messages are added at the end.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -82,11 +82,20 @@ struct ArrangedTurn {
     answered: bool,
 }
 
+struct ArrangedCall {
+    turn: usize,
+    is_answered: bool,
+    /// The block as it was given.
+    json: Bytes,
+    /// Whether an earlier call has the same id and the same bytes.
+    is_copy: bool,
+}
+
 #[derive(Default)]
 struct TurnTable {
     turns: Vec<ArrangedTurn>,
-    /// Every call so far: its turn, and whether it has a result.
-    calls: HashMap<ToolUseId, (usize, bool)>,
+    /// Every call so far, by its id in the prompt.
+    calls: HashMap<ToolUseId, ArrangedCall>,
     /// For ids that the client used again: the id that the newest call has in the prompt.
     renamed: HashMap<ToolUseId, ToolUseId>,
     repairs: Vec<Repair>,
@@ -115,16 +124,19 @@ impl TurnTable {
                     continue;
                 }
                 BlockKind::ToolUse { id, .. } => {
-                    let given = id.clone();
-                    let Some(id) = self.free_id(&given, place, seq) else {
+                    let (given, json) = (id.clone(), block.json.clone());
+                    let Some((id, is_copy)) = self.free_id(&given, place, seq, &json) else {
                         let tool_use_id = given;
                         self.repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
                         continue;
                     };
                     if id != given {
                         rename(&mut block, &id);
+                        let tool_use_id = given;
+                        self.repairs.push(Repair::ReusedIdRenamed { tool_use_id, seq });
                     }
-                    self.calls.insert(id, (place, false));
+                    let call = ArrangedCall { turn: place, is_answered: false, json, is_copy };
+                    self.calls.insert(id, call);
                 }
                 _ => {}
             }
@@ -139,22 +151,28 @@ impl TurnTable {
         }
     }
 
-    /// Returns the id of a new call in the prompt: its own, or one with its message's number if an earlier turn has used it
-    /// and got a result. Some servers count their calls anew in each answer.
-    fn free_id(&mut self, given: &ToolUseId, place: usize, seq: Seq) -> Option<ToolUseId> {
+    /// Returns the id of a new call in the prompt, and whether it is a copy of an earlier call. The id is the call's own, or
+    /// one with its message's number if an earlier turn has used it: some servers count their calls anew in each answer.
+    /// Returns `None` for a second call of the same turn, and for a copy of a call that waits for its result.
+    fn free_id(
+        &mut self,
+        given: &ToolUseId,
+        place: usize,
+        seq: Seq,
+        json: &Bytes,
+    ) -> Option<(ToolUseId, bool)> {
         let newest = self.renamed.get(given).unwrap_or(given);
-        match self.calls.get(newest) {
-            None => Some(given.clone()),
-            Some((turn, true)) if *turn != place => {
-                let own = ToolUseId::new(&format!("{given}-{seq}")).ok()?;
-                if self.calls.contains_key(&own) {
-                    return None;
-                }
-                self.renamed.insert(given.clone(), own.clone());
-                Some(own)
-            }
-            Some(_) => None,
+        let Some(call) = self.calls.get(newest) else { return Some((given.clone(), false)) };
+        let is_copy = call.json == *json;
+        if call.turn == place || is_copy && !call.is_answered {
+            return None;
         }
+        let own = ToolUseId::new(&format!("{given}-{seq}")).ok()?;
+        if self.calls.contains_key(&own) {
+            return None;
+        }
+        self.renamed.insert(given.clone(), own.clone());
+        Some((own, is_copy))
     }
 
     fn user(&mut self, message: ShownEntry) {
@@ -194,16 +212,16 @@ impl TurnTable {
         let renamed = self.renamed.get(&tool_use_id);
         match self.calls.get_mut(renamed.unwrap_or(&tool_use_id)) {
             None => self.repairs.push(Repair::OrphanResultDropped { tool_use_id, seq }),
-            Some((_, true)) => {
+            Some(call) if call.is_answered => {
                 self.repairs.push(Repair::DuplicateResultDropped { tool_use_id, seq });
             }
-            Some((place, answered)) => {
-                *answered = true;
-                let place = *place;
+            Some(call) => {
+                call.is_answered = true;
+                let place = call.turn;
                 if let Some(id) = renamed {
                     rename(&mut block, id);
-                    self.repairs.push(Repair::ReusedIdRenamed { tool_use_id, seq });
-                } else if place != newest {
+                }
+                if place != newest {
                     self.repairs.push(Repair::LateResultMoved { tool_use_id, seq });
                 }
                 if let Some(turn) = self.turns.get_mut(place) {
@@ -254,27 +272,24 @@ impl TurnTable {
     }
 
     fn answer_open_calls(&mut self) {
-        let copies: HashSet<&ToolUseId> = self.renamed.values().collect();
         for turn in &mut self.turns {
-            // A call without a result whose id was used before is a copy of the earlier call.
-            turn.speech.retain(|block| {
-                let BlockKind::ToolUse { id, .. } = &block.kind else { return true };
-                let is_answered = self.calls.get(id).is_some_and(|(_, answered)| *answered);
-                let stays = is_answered || !copies.contains(id);
-                if !stays {
+            let (mut speech, mut open) = (Vec::with_capacity(turn.speech.len()), Vec::new());
+            for block in std::mem::take(&mut turn.speech) {
+                if let BlockKind::ToolUse { id, .. } = &block.kind
+                    && let Some(call) = self.calls.get(id).filter(|call| !call.is_answered)
+                {
                     let (tool_use_id, seq) = (id.clone(), block.origin.seq());
-                    self.repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
+                    if call.is_copy {
+                        self.repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
+                        continue;
+                    }
+                    open.push(missing_result(id, seq));
+                    self.repairs.push(Repair::ResultSynthesised { tool_use_id, seq });
                 }
-                stays
-            });
-            for block in &turn.speech {
-                let BlockKind::ToolUse { id, .. } = &block.kind else { continue };
-                if self.calls.get(id).is_some_and(|(_, answered)| !answered) {
-                    let seq = block.origin.seq();
-                    turn.results.push(missing_result(id, seq));
-                    self.repairs.push(Repair::ResultSynthesised { tool_use_id: id.clone(), seq });
-                }
+                speech.push(block);
             }
+            turn.speech = speech;
+            turn.results.extend(open);
         }
     }
 }

@@ -169,7 +169,7 @@ fn object_of<'a>(members: impl Iterator<Item = (&'a str, &'a str)>, bytes: usize
     Bytes::from(out)
 }
 
-/// Returns the members of an object in order, with unchanged values.
+/// Returns the members of an object in order, with unchanged values; `None` if `object` is not exactly one object.
 pub fn members(object: &str) -> Option<Vec<(String, &RawValue)>> {
     struct MembersVisitor;
     impl<'de> Visitor<'de> for MembersVisitor {
@@ -186,7 +186,9 @@ pub fn members(object: &str) -> Option<Vec<(String, &RawValue)>> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_str(object);
-    serde::Deserializer::deserialize_map(&mut deserializer, MembersVisitor).ok()
+    let members = serde::Deserializer::deserialize_map(&mut deserializer, MembersVisitor).ok()?;
+    deserializer.end().ok()?;
+    Some(members)
 }
 
 #[cfg(test)]

@@ -268,6 +268,16 @@ mod tests {
             (call(r#","input":{"a":1}"#), None, ""),
             (call(""), Some(call(r#","input":{}"#)), ""),
             (call(r#","input":"{\"a\":1}""#), Some(call(r#","input":{"a":1}"#)), ""),
+            (
+                call(r#","input":"{}{\"b\":2}""#),
+                Some(call(r#","input":{"input":"{}{\"b\":2}"}"#)),
+                "",
+            ),
+            (
+                call(r#","input":"{\"a\":\"\\ud83d\"}""#),
+                Some(call(r#","input":{"a":"\ufffd"}"#)),
+                "",
+            ),
             (call(r#","input":"ls""#), Some(call(r#","input":{"input":"ls"}"#)), ""),
             (call(r#","input":[1]"#), Some(call(r#","input":{"input":[1]}"#)), ""),
             (result(r#""ok""#), None, "ok"),
@@ -286,6 +296,13 @@ mod tests {
             assert_eq!(found.mended.as_deref(), mended.as_deref().map(str::as_bytes), "{block}");
             assert_eq!(found.text(), text, "{block}");
         }
+        let deep = format!("{}1{}", r#"{\"a\":"#.repeat(100), "}".repeat(100));
+        let message = parse(&format!(
+            r#"{{"role":"user","content":[{}]}}"#,
+            call(&format!(r#","input":"{deep}""#))
+        ));
+        let mended = message.unwrap().blocks[0].mended.clone().unwrap();
+        assert!(mended.ends_with(b"\"}}"), "the text stays text");
     }
 
     #[test]

@@ -36,8 +36,6 @@ pub enum StructureFault {
     ResultNotFirst { at: usize },
     #[error("message {} of the prompt has a block that its role does not allow", .at + 1)]
     MisplacedBlock { at: usize },
-    #[error("message {} of the prompt ends with thinking", .at + 1)]
-    ThinkingLast { at: usize },
     #[error("the last message ends in white space")]
     TrailingWhitespace,
     #[error("the prompt has {count} images and documents; at most {MAX_MEDIA} are allowed")]
@@ -121,9 +119,6 @@ fn calls<'a>(
             BlockKind::ToolResult { .. } => faults.push(StructureFault::MisplacedBlock { at }),
             _ => {}
         }
-    }
-    if message.blocks.last().is_some_and(|block| block.kind.is_thinking()) {
-        faults.push(StructureFault::ThinkingLast { at });
     }
 }
 
@@ -237,7 +232,6 @@ mod tests {
         check(&[user(&[text(" \n")])], &[EmptyText { at: 0 }]);
         check(&[look(), assistant(&[text("so: ")])], &[TrailingWhitespace]);
         check(&[look(), assistant(&[result("a")])], &[MisplacedBlock { at: 1 }]);
-        check(&[look(), assistant(&[block(BlockKind::Thinking)])], &[ThinkingLast { at: 1 }]);
         check(&[user(&[call("a")])], &[MisplacedBlock { at: 0 }]);
         check(&[user(&[result("a")])], &[ResultWithoutCall { at: 0, id: id("a") }]);
         let media = PromptBlock { media: 101, ..block(BlockKind::Image) };

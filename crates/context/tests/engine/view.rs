@@ -76,8 +76,23 @@ fn an_id_that_is_used_again_hides_no_call() {
     5 assistant: →Bash t1-7
     6 user: ←t1-7 [Large tool result: 120000 characters, of which the first 20
     ");
-    crate::histories::push(&mut history, &call("D", "t1", "Bash", "d"));
-    assert_eq!(read(&history, &decisions), shown, "a call without a result may be a copy");
+    crate::histories::push(&mut history, &call("D", "t1", "Bash", "c"));
+    assert_eq!(read(&history, &decisions), shown, "a copy of the last call");
+    // A call that the user interrupted does not get the next call's result.
+    crate::histories::push(&mut history, &say("go on"));
+    crate::histories::push(&mut history, &call("E", "t1", "Bash", "e"));
+    crate::histories::push(&mut history, &say("stop"));
+    crate::histories::push(&mut history, &call("F", "t1", "Bash", "f"));
+    crate::histories::push(&mut history, &result("t1", "six"));
+    let rest = read(&history, &decisions);
+    let rest = rest.strip_prefix(shown.trim_end()).expect("the beginning stays");
+    insta::assert_snapshot!(rest, @r"
+     | go on
+    7 assistant: →Bash t1-11
+    8 user: ←t1-11 No result was recorded for this tool call: it was interrupte | stop
+    9 assistant: →Bash t1-13
+    10 user: ←t1-13 six
+    ");
 }
 
 #[test]

@@ -153,6 +153,13 @@ impl InstructionsShown {
 /// Returns the message before the assistant's newest message, whose calls the newest results answer.
 fn before_newest_round(loaded: &LoadedSession) -> Seq {
     let mut newest_first = loaded.state.history.entries().iter().rev();
-    let newest = newest_first.find(|entry| entry.message.role == Role::Assistant);
-    newest.map_or(Seq::ZERO, |entry| Seq(entry.message.seq.0.saturating_sub(1)))
+    let Some(newest) = newest_first.find(|entry| entry.message.role == Role::Assistant) else {
+        return Seq::ZERO;
+    };
+    // The chunks of one message are stored apart.
+    let id = newest.message.assistant_message_id.as_ref();
+    let mut oldest_first = loaded.state.history.entries().iter();
+    let first =
+        oldest_first.find(|e| id.is_some() && e.message.assistant_message_id.as_ref() == id);
+    Seq(first.unwrap_or(newest).message.seq.0.saturating_sub(1))
 }

@@ -149,6 +149,10 @@ fn a_shorter_output_keeps_the_rest_of_its_item() {
         found,
         json!({"type": "function_call_output", "id": "x", "call_id": "c", "output": "short", "status": "completed"})
     );
+    let renamed =
+        json!({"type": "function_call_output", "call_id": "used twice", "output": "long"});
+    let found: Value = serde_json::from_str(&shorter(&renamed).unwrap()).unwrap();
+    assert_eq!((&found["call_id"], &found["output"]), (&json!("c"), &json!("short")));
     let shell = json!({"type": "shell_call_output", "call_id": "c", "output": [
         {"stdout": "long", "stderr": "long", "outcome": {"type": "exit", "exit_code": 1}}]});
     let found: Value = serde_json::from_str(&shorter(&shell).unwrap()).unwrap();

@@ -6,6 +6,7 @@ use bethink_transcript::json::{encode_string, members, with_member};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::item::PLAIN_CALLS;
 use crate::block::{ContentBlock, MediaSource};
 
 const USER: &str = "user";
@@ -58,7 +59,14 @@ pub fn with_output(item: &str, block: &str) -> Option<String> {
         "computer_call_output" | "tool_search_output" | "mcp_approval_response" => return None,
         _ => output_of(&block)?,
     };
-    String::from_utf8(with_member(item, "output", &output)?.to_vec()).ok()
+    let written = with_member(item, "output", &output)?;
+    // The call may have another id in this prompt than in the client's request.
+    let id = block.tool_use_id.filter(|_| PLAIN_CALLS.contains(&&*item_kind.kind));
+    let written = match id {
+        Some(id) => with_member(std::str::from_utf8(&written).ok()?, "call_id", id.get())?,
+        None => written,
+    };
+    String::from_utf8(written.to_vec()).ok()
 }
 
 /// Returns a shell's output as one chunk with `text` as its stdout, an empty stderr, and the outcome of the last command.

@@ -118,7 +118,8 @@ fn newest_snapshots(history: &History, max_bytes: usize) -> HashMap<String, File
             break;
         }
         for (id, _, block) in message.tool_results().filter(|(_, is_error, _)| !is_error) {
-            let Some(VisibleCall { kind: Some(kind), path: Some(path), .. }) = history.call(id)
+            let Some(VisibleCall { kind: Some(kind), path: Some(path), .. }) =
+                history.call(id, message.seq)
             else {
                 continue;
             };

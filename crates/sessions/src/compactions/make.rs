@@ -73,6 +73,8 @@ impl SessionService {
                     return self.commit_compaction(&mut loaded, &request, outcome, tried).await;
                 }
                 Err(CompactionFailure::Refused(reasons)) => tried.extend(reasons),
+                // Another level may cover more messages than the notes do.
+                Err(CompactionFailure::LargeRequest) => {}
                 Err(failure) => return Err(self.failed(&mut loaded, &request, &failure).await),
             }
         }

@@ -314,9 +314,15 @@ impl TextPlace {
 
 /// Returns the JSON object that a string contains. Some agents keep a call's arguments as text.
 fn object_in(literal: &str) -> Option<String> {
+    /// Far deeper than any tool's arguments; providers limit the depth of a request.
+    const MAX_DEPTH: usize = 64;
     let text = literal.starts_with('"').then(|| json::decode_string(literal))?;
+    if json::depth(text.as_bytes()) > MAX_DEPTH {
+        return None;
+    }
     json::members(&text)?;
-    Some(text.into_owned())
+    let mended = json::without_lone_surrogates(&text);
+    Some(mended.map_or_else(|| text.into_owned(), |mended| text_of(&mended).to_owned()))
 }
 
 /// Reads the block that comes next. The error says what is wrong with it.
