@@ -5,14 +5,15 @@
 mod tests;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bethink_api::MemoryAuthor;
-use bethink_memdir::{Hash, Scope};
+use bethink_memdir::{Hash, Name, Scope};
 use bethink_secrets::{ScannedText, SecretFinding, scan};
 use bethink_service::{Result, ServiceError};
 use bethink_store::SecretAllowance;
 
-use crate::directory::MemoryDirectory;
+use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 use crate::memory_write::MemoryWrite;
 use crate::read::{MemoryText, file_of};
 use crate::service::MemoryService;
@@ -31,14 +32,34 @@ impl MemoryService {
         if findings.is_empty() {
             return Ok(findings);
         }
-        let allowed = self.cx.store().secret_allowances(directory.key.clone()).await?;
-        let allowed: HashSet<(String, String)> =
-            allowed.into_iter().map(|one| (one.rule, one.line)).collect();
-        let is_allowed = |finding: &SecretFinding| {
-            allowed.contains(&(finding.rule.to_owned(), line_hash(text, finding)))
-        };
-        findings.retain(|finding| !is_allowed(finding));
+        let allowed = self.allowed_in(directory).await?;
+        findings.retain(|finding| !allowed.contains(&key_of(text, finding)));
         Ok(findings)
+    }
+
+    /// Returns the topics with a finding that nobody has allowed. Prompts leave out their lines in the index.
+    pub(crate) async fn held_back_topics(
+        &self,
+        directory: &MemoryDirectory,
+        shown: &DirectorySnapshot,
+    ) -> Vec<Name> {
+        let topics = shown.topics.values().filter(|topic| !topic.secrets.is_empty());
+        let mut topics: Vec<&Arc<MemoryTopic>> = topics.collect();
+        if topics.is_empty() {
+            return Vec::new();
+        }
+        let allowed = self.allowed_in(directory).await.unwrap_or_else(|error| {
+            tracing::warn!(reason = %error.detail, "could not read which secrets are allowed; none counts as allowed");
+            HashSet::new()
+        });
+        topics.retain(|topic| !topic.secrets.iter().all(|secret| allowed.contains(secret)));
+        topics.iter().map(|topic| topic.name.clone()).collect()
+    }
+
+    /// Returns the rule and the line's hash of each allowed finding.
+    async fn allowed_in(&self, directory: &MemoryDirectory) -> Result<HashSet<(String, String)>> {
+        let allowed = self.cx.store().secret_allowances(directory.key.clone()).await?;
+        Ok(allowed.into_iter().map(|one| (one.rule, one.line)).collect())
     }
 
     /// Returns an error if a text to remember has a finding that nobody has allowed. The error's line numbers refer to
@@ -214,6 +235,16 @@ fn named_finding<'a>(findings: &'a [SecretFinding], named: &str) -> Result<&'a S
             Err(ServiceError::invalid("allow_secret", detail).hint(hint))
         }
     }
+}
+
+/// Returns the rule and the line's hash of each finding in a topic's text.
+pub(crate) fn secrets_in(text: &str) -> Vec<(String, String)> {
+    let findings = scan(&ScannedText { name: "", text });
+    findings.iter().map(|finding| key_of(text, finding)).collect()
+}
+
+fn key_of(text: &str, finding: &SecretFinding) -> (String, String) {
+    (finding.rule.to_owned(), line_hash(text, finding))
 }
 
 fn line_hash(text: &str, finding: &SecretFinding) -> String {

@@ -58,7 +58,7 @@ pub use extract::run::ExtractJob;
 pub use instructions::prompt::InstructionContributor;
 pub use memory_write::{Author, Expected, MAX_MEMORY_BYTES, MemoryWrite};
 pub use project::MemoryProject;
-pub use prompt::{IndexContributor, index_texts};
+pub use prompt::IndexContributor;
 pub use proposals::{NewProposal, ProposalOutcome};
 pub use read::MemoryText;
 pub use recall::SESSION_BYTES;
