@@ -108,7 +108,7 @@ impl MemoryService {
             commit,
         };
         let header = Header {
-            name: None,
+            name: title_of_new(named.as_ref(), &description),
             description: Some(description.clone()),
             kind,
             modified: None,
@@ -161,6 +161,11 @@ impl MemoryService {
         let detail = format!("{NAMES} topics already have names like {:?}", wanted.as_str());
         Err(ServiceError::conflict(detail).hint("choose a name for this topic"))
     }
+}
+
+/// Returns a title for a new topic without a given name, if its name cannot have all letters of its description.
+fn title_of_new(named: Option<&Name>, description: &str) -> Option<String> {
+    named.is_none().then(|| Name::title_with_letters(description)).flatten()
 }
 
 /// Returns an error if there are too many questions, or if a question is too long or seems to contain a secret.

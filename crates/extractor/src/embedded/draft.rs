@@ -5,6 +5,7 @@ use bethink_memdir::{Name, Source};
 use bethink_transcript::{UnixMicros, text};
 
 use super::plain::plain;
+use super::table::TABLE;
 use super::teach::TaughtSentence;
 use crate::same::{is_common, is_denial};
 
@@ -16,6 +17,11 @@ const NAME_WORDS: usize = 6;
 const DESCRIPTION_CHARS: usize = 120;
 
 pub fn name(sentence: &str) -> Name {
+    Name::suggest(&name_words(sentence))
+}
+
+/// Returns the words of a statement that its topic is named after.
+fn name_words(sentence: &str) -> String {
     let plain = plain(sentence);
     let plain = without_request(&plain).replace("n't", "nt");
     let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -26,51 +32,24 @@ pub fn name(sentence: &str) -> Name {
         is_denied || is_denial(word) || (word.len() > 1 && !is_common(word))
     };
     let content: Vec<&str> = words.filter(says).take(NAME_WORDS).collect();
-    Name::suggest(&if content.is_empty() { plain.clone() } else { content.join(" ") })
+    if content.is_empty() { plain } else { content.join(" ") }
 }
 
-/// Removes words such as "remember that" from a statement.
+/// Removes a request such as "remember that" from a statement.
 pub fn without_request(sentence: &str) -> &str {
-    const REQUESTS: [&str; 11] = [
-        "remember",
-        "memorize",
-        "memorise",
-        "keep in mind",
-        "for future reference",
-        "for the future",
-        "for later",
-        "note down",
-        "note to self",
-        "don't forget",
-        "do not forget",
-    ];
-    let first = without_start(sentence, &["please", "ok", "okay", "also", "and", "so"]);
-    let Some(rest) = without_word(first, &REQUESTS) else { return sentence };
-    let rest = without_start(rest, &["for the future", "for later", "this", "that"]);
-    if rest.chars().any(char::is_alphanumeric) { rest } else { sentence }
-}
-
-/// Removes these words, and punctuation after them, from the beginning of a text, as often as they occur.
-fn without_start<'a>(text: &'a str, words: &[&str]) -> &'a str {
-    let mut rest = text.trim_start();
-    while let Some(shorter) = without_word(rest, words) {
-        rest = shorter;
-    }
-    rest
-}
-
-fn without_word<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
-    words.iter().find_map(|word| {
-        let start = text.get(..word.len())?;
-        let rest = &text[word.len()..];
-        let is_word = start.eq_ignore_ascii_case(word) && !rest.starts_with(char::is_alphanumeric);
-        is_word.then(|| rest.trim_start_matches([' ', ',', ':', '-', '.']))
-    })
+    let wishes = &TABLE.wishes;
+    let says = |text: &str| text.chars().any(char::is_alphanumeric);
+    let start = wishes.before.as_ref().and_then(|before| before.find(sentence));
+    let rest = start.and_then(|found| sentence.get(found.end()..)).filter(|rest| says(rest));
+    let rest = rest.unwrap_or(sentence);
+    let end = wishes.after.as_ref().and_then(|after| after.find(rest));
+    end.and_then(|found| rest.get(..found.start())).filter(|rest| says(rest)).unwrap_or(rest)
 }
 
 pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
+    let title = Name::title_with_letters(&name_words(taught.sentence));
     let head = Header {
-        name: Some(name.as_str().to_owned()),
+        name: Some(title.unwrap_or_else(|| name.as_str().to_owned())),
         description: Some(description(taught.sentence)),
         kind: Some(taught.lesson.kind()),
         modified: Some(source.time.clone()),
@@ -187,7 +166,21 @@ mod tests {
         check("Remember that the importer runs twice.", "the importer runs twice.");
         check("Remember: don't push to main", "don't push to main");
         check("Keep in mind for the future that it is slow", "it is slow");
+        check("Remember to sign every tag", "sign every tag");
+        check("Remember this: the demo is late", "the demo is late");
+        check("Remember this project has no CI", "this project has no CI");
+        check("Don't forget that staging is shared", "staging is shared");
+        check("The backups are on hp-9, please remember that.", "The backups are on hp-9");
+        check("Merk dir: die Backups liegen auf hp-9", "die Backups liegen auf hp-9");
+        check("Vergiss nicht, dass der Import langsam ist.", "der Import langsam ist.");
+        check("Die Backups liegen auf hp-9, merk dir das bitte!", "Die Backups liegen auf hp-9");
+        check("Souviens-toi que la démo est vendredi", "la démo est vendredi");
+        check("覚えておいて：本番はtokyo-7です。", "本番はtokyo-7です。");
+        check("本番はtokyo-7ということを覚えておいてください。", "本番はtokyo-7");
+        check("请记住我们用 pnpm", "我们用 pnpm");
         check("Never push to main.", "Never push to main.");
+        check("We never forget a password", "We never forget a password");
+        check("覚えておいて。", "覚えておいて。");
         check("remember", "remember");
     }
 }

@@ -41,6 +41,10 @@ fn pattern<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Regex, D
     compile(&text).map_err(serde::de::Error::custom)
 }
 
+fn some_pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
+    pattern(from).map(Some)
+}
+
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Gates {
     pub(super) secret: Patterns,
@@ -55,6 +59,10 @@ pub(super) struct Wishes {
     pub(super) remember: Patterns,
     pub(super) recollection: Patterns,
     pub(super) statement: Patterns,
+    #[serde(deserialize_with = "some_pattern")]
+    pub(super) before: Option<Regex>,
+    #[serde(deserialize_with = "some_pattern")]
+    pub(super) after: Option<Regex>,
     pub(super) alone: Patterns,
     pub(super) opens_rules: Patterns,
     pub(super) forget: Patterns,

@@ -1,7 +1,7 @@
 //! Writes the text of a topic from a candidate: the user's own words, and when and where they were said.
 
 use bethink_extractor::embedded::draft;
-use bethink_memdir::{Header, MemoryKind, Source, header};
+use bethink_memdir::{Header, MemoryKind, Name, Source, header};
 use bethink_service::rfc3339;
 use bethink_store::StoredCandidate;
 
@@ -33,7 +33,7 @@ pub(super) fn topic(
         ..Source::default()
     };
     let head = Header {
-        name: None,
+        name: Name::title_with_letters(&description),
         description: Some(description.clone()),
         kind: Some(wording.kind.unwrap_or(newest.kind)),
         modified: Some(source.time.clone()),
