@@ -56,6 +56,8 @@ mod tests {
         check("请记住我们用 pnpm", Some(MemoryRequestKind::Remember));
         check("remember this", Some(MemoryRequestKind::RememberBefore));
         check("Please save that to memory.", Some(MemoryRequestKind::RememberBefore));
+        check("remember to sign every commit", Some(MemoryRequestKind::Remember));
+        check("remember that for the next release", Some(MemoryRequestKind::RememberBefore));
         check("please remember!", Some(MemoryRequestKind::RememberBefore));
         check("Remember: use pnpm", Some(MemoryRequestKind::Remember));
         check("Remember this:", Some(MemoryRequestKind::RememberAfter));

@@ -348,6 +348,8 @@ mod tests {
             "is the cache used anywhere?",
             "show me the list again",
             "hang on a sec, I will look",
+            "the tests always fail on my machine, why?",
+            "we use a cache here, don't we?",
             "let me check that on my machine first",
             "I get a TypeError when I click on save",
             "[Request interrupted by user]",

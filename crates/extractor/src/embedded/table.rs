@@ -49,6 +49,7 @@ fn some_pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Rege
 pub(super) struct Gates {
     pub(super) secret: Patterns,
     pub(super) reported: Patterns,
+    pub(super) material: Patterns,
     pub(super) hedged: Patterns,
     pub(super) of_the_moment: Patterns,
     pub(super) question_words: Vec<String>,
@@ -183,13 +184,14 @@ mod tests {
     #[test]
     fn the_search_for_words_loses_no_match() {
         let Table { gates, wishes, rules, .. } = &*TABLE;
-        let Gates { secret, reported, hedged, of_the_moment, .. } = gates;
+        let Gates { secret, reported, material, hedged, of_the_moment, .. } = gates;
         let Wishes { remember, recollection, statement, alone, opens_rules, .. } = wishes;
         let Wishes { forget, forget_task, .. } = wishes;
         let buts = rules.rules.iter().map(|rule| &rule.but);
         let lists = [
             secret,
             reported,
+            material,
             hedged,
             of_the_moment,
             remember,

@@ -69,7 +69,8 @@ impl<'a> StatementReader<'_, 'a> {
                 && !self.continued(*sentence, plain)
                 && !statement.is_document()
             {
-                if sentence.opens() && !opens_own_list(plain) {
+                let opens_list = sentence.opens() && !opens_own_list(plain);
+                if opens_list || TABLE.gates.material.match_any(plain) {
                     // The text after it was copied, or is a list of tasks.
                     return;
                 }
@@ -117,7 +118,9 @@ impl<'a> StatementReader<'_, 'a> {
     }
 
     fn take_asked(&mut self, sentence: Sentence<'a>, plain: &str) {
-        if let Some(no) = gates::never(sentence.text, plain) {
+        let is_task_now = plain.contains("remember to ") && gates::is_of_the_moment(plain);
+        let no = is_task_now.then_some(No::OfTheMoment);
+        if let Some(no) = no.or_else(|| gates::never(sentence.text, plain)) {
             self.found.declined.push((self.said.seq, sentence.text, no));
             return;
         }
