@@ -257,7 +257,7 @@ impl<'a> Extractor<'a> {
                 && head.kind == Some(taught.lesson.kind())
         };
         let known = self.lookup.known.iter().find(is_ours)?;
-        let text = draft::continued(&known.text, taught, source).ok()?;
+        let text = draft::continued(&known.text, taught, &known.name, source).ok()?;
         Some((known.name.clone(), Some(known.hash), text))
     }
 

@@ -35,6 +35,17 @@ fn name_words(sentence: &str) -> String {
     if content.is_empty() { plain } else { content.join(" ") }
 }
 
+/// Returns a title for a topic with this statement, unless its name says the same.
+fn title(sentence: &str, name: &Name) -> Option<String> {
+    let (own, words) = (self::name(sentence), name_words(sentence));
+    // The name may have a number. A topic keeps the name of a statement that was replaced, because links and earlier
+    // versions have that name.
+    if name.as_str().starts_with(own.as_str()) {
+        return Name::title_with_letters(&words);
+    }
+    Some(Name::title_of(&words))
+}
+
 /// Removes a request such as "remember that" from a statement.
 pub fn without_request(sentence: &str) -> &str {
     let wishes = &TABLE.wishes;
@@ -47,9 +58,8 @@ pub fn without_request(sentence: &str) -> &str {
 }
 
 pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
-    let title = Name::title_with_letters(&name_words(taught.sentence));
     let head = Header {
-        name: Some(title.unwrap_or_else(|| name.as_str().to_owned())),
+        name: Some(title(taught.sentence, name).unwrap_or_else(|| name.as_str().to_owned())),
         description: Some(description(taught.sentence)),
         kind: Some(taught.lesson.kind()),
         modified: Some(source.time.clone()),
@@ -80,10 +90,12 @@ pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &
     format!("{new}{}\n{own}", earlier.unwrap_or_default())
 }
 
-/// Adds a newer statement to an existing topic. No text of the topic's body is removed.
+/// Adds a newer statement to an existing topic. No text of the topic's body is removed, except how to apply the earlier
+/// statements.
 pub fn continued(
     text: &str,
     taught: &TaughtSentence<'_>,
+    name: &Name,
     source: &Source,
 ) -> Result<String, Unchangeable> {
     let description = description(taught.sentence);
@@ -95,18 +107,29 @@ pub fn continued(
         whole.messages.extend(source.messages.iter().cloned());
         whole.messages.dedup();
     }
+    let title = title(taught.sentence, name).unwrap_or_else(|| name.as_str().to_owned());
     let changes = [
+        HeaderChange::Name(&title),
         HeaderChange::Description(&description),
         HeaderChange::Modified(&source.time),
         HeaderChange::Source(&whole),
     ];
     let text = header::with(text, &changes)?;
-    let day = day(&source.time);
+    let body = header::read(&text).body;
+    let head = text.get(..text.len() - body.len()).unwrap_or_default();
+    let earlier: Vec<&str> = body.trim_end().lines().map(without_how).collect();
+    let (day, how) = (day(&source.time), taught.lesson.apply());
     let said = format!(
         "The user said so on {day}. If this statement contradicts the text above, follow this \
-         statement."
+         statement. How to apply: {how}"
     );
-    Ok(format!("{}\n\n{}\n\n{said}\n", text.trim_end(), quoted(taught.sentence)))
+    Ok(format!("{head}{}\n\n{}\n\n{said}\n", earlier.join("\n"), quoted(taught.sentence)))
+}
+
+/// Removes from a line that explains a statement how to apply it.
+fn without_how(line: &str) -> &str {
+    let how = line.find(" How to apply:").filter(|_| is_frame(line));
+    how.and_then(|at| line.get(..at)).unwrap_or(line)
 }
 
 /// Shortens a sentence to one line, without words such as "remember that".

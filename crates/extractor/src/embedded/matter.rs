@@ -58,6 +58,8 @@ mod tests {
         check("we release from the stable branch", "merge into main with a squash", false);
         check("use tabs", "use spaces", true);
         check("keep tabs in generated files", "keep spaces in generated files", false);
+        check("use single quotes", "from now on, use double quotes", true);
+        check("use single quotes in Python", "use double quotes in JavaScript", false);
         check("use pnpm", "never use yarn", false);
         check("sign every commit", "sign every tag", false);
     }

@@ -221,6 +221,40 @@ fn a_later_word_on_one_matter_replaces_the_earlier() {
 }
 
 #[test]
+fn a_title_names_the_statement_that_counts() {
+    let check = |first: &str, second: &str, old: &str, new: &str| {
+        let written = extract(&lookup(&[said_after(0, first)], &[], &[])).writes.remove(0);
+        let topics = [known(&written.name, &written.text, Scope::Private)];
+        assert_eq!(written.name.titled(&header::read(&written.text).header), old);
+        let said = [said_after(1, second)];
+        let newer = extract(&lookup(&said, &topics, &[])).writes.remove(0);
+        assert_eq!(newer.over, Some(topics[0].hash), "{second}");
+        assert_eq!(newer.name.titled(&header::read(&newer.text).header), new);
+        // Only the statement that counts says how to apply it.
+        assert_eq!(newer.text.matches("How to apply:").count(), 1, "{}", newer.text);
+        assert!(newer.text.rfind("How to apply:") > newer.text.find(second), "{}", newer.text);
+    };
+    check(
+        "Answer in French from now on.",
+        "Please answer in English.",
+        "Answer french",
+        "Answer english",
+    );
+    check(
+        "Always use single quotes in JavaScript.",
+        "Always use double quotes in JavaScript.",
+        "Use single quotes javascript",
+        "Use double quotes javascript",
+    );
+    check(
+        "We always deploy the gateway on Mondays.",
+        "We never deploy the gateway on Mondays.",
+        "Deploy gateway mondays",
+        "Never deploy gateway mondays",
+    );
+}
+
+#[test]
 fn the_last_word_of_one_session_is_right() {
     let both = said(&[
         ("user", json!("We use pnpm in this repo.")),

@@ -30,6 +30,14 @@ impl Name {
         (kept != folded && !kept.is_empty()).then(|| in_words(&kept))
     }
 
+    /// Returns a title made from words.
+    pub fn title_of(words: &str) -> String {
+        match slug(words, Letters::Kept) {
+            slug if slug.is_empty() => in_words(PLAIN),
+            slug => in_words(&slug),
+        }
+    }
+
     /// Returns the topic's title from its header, or else its name in words.
     pub fn titled(&self, header: &Header) -> String {
         match &header.name {
@@ -172,6 +180,11 @@ mod tests {
         check("use tabs", None);
         check("東京のサーバー", None);
         check("", None);
+        assert_eq!(
+            Name::title_of("antworte auf Spanisch, für immer"),
+            "Antworte auf spanisch für immer"
+        );
+        assert_eq!(Name::title_of("!"), "Note");
     }
 
     proptest! {
