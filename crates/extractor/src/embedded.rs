@@ -250,7 +250,7 @@ impl<'a> Extractor<'a> {
             let written = self.out.writes.iter().any(|written| written.name == known.name);
             let ours = head.source.is_some_and(|source| source.strategy == STRATEGY);
             let about = head.description.is_some_and(|said| meaning.about(&Meaning::of(&said)));
-            known.scope == Scope::Private
+            known.scope != Scope::Team
                 && ours
                 && about
                 && !written

@@ -48,6 +48,11 @@ mod tests {
         check("use pnpm in the frontend", "use yarn in the backend", false);
         check("use pnpm in the frontend", "use yarn in the frontend", true);
         check("Please answer in German.", "always reply in English", true);
+        check("Bitte antworte auf Deutsch.", "Answer in English from now on.", true);
+        check("Réponds en français", "日本語で答えてください", true);
+        check("Responde siempre en español", "以后请用中文回答。", true);
+        check("I prefer short answers.", "keep your explanations detailed", true);
+        check("translate it to German", "answer in English", false);
         check("production is at Hetzner", "prod runs on AWS now", true);
         check("production is at Hetzner", "staging runs on AWS now", false);
         check("I use vim", "I switched to Zed", true);

@@ -129,6 +129,7 @@ impl<'a> StatementReader<'_, 'a> {
         }
         let rule = rule_for(plain).or_else(|| rule_for(without_request(plain)));
         let lesson = rule.map_or_else(|| looks_like(sentence.text, plain), |rule| rule.lesson);
+        let lesson = lesson.of_answers(without_request(plain));
         self.push(sentence, lesson, rule.map_or("remember", |rule| &rule.name), true);
     }
 
@@ -145,7 +146,7 @@ impl<'a> StatementReader<'_, 'a> {
             return;
         }
         if Meaning::of(sentence.text).words.len() >= rule.least_words {
-            self.push(sentence, rule.lesson, &rule.name, false);
+            self.push(sentence, rule.lesson.of_answers(plain), &rule.name, false);
         }
     }
 

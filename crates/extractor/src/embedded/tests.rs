@@ -179,6 +179,13 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     assert_traceable(&second, newer);
     let head = header::read(&newer.text).header;
     assert_eq!(head.description.as_deref(), Some("We never deploy the gateway on Mondays."));
+    // What holds for the person is extended by what holds for the person.
+    let asked = said(&[("user", json!("Remember: I like no answers with tables of the numbers."))]);
+    let written = extract(&lookup(&asked, &[], &[])).writes.remove(0);
+    let topics = [known(&written.name, &written.text, Scope::Person)];
+    let asked = said(&[("user", json!("Remember: I like answers with tables of the numbers."))]);
+    let out = extract(&lookup(&asked, &topics, &[]));
+    assert_eq!(out.writes[0].over, Some(topics[0].hash));
     // A topic that a person wrote, or one of the team, is not extended.
     let own = written.text.replace("strategy: embedded", "strategy: person");
     for (text, scope) in [(&own, Scope::Private), (&by_hand, Scope::Team)] {
