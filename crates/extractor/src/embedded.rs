@@ -176,7 +176,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn is_refused(&self, meaning: &Meaning) -> bool {
-        self.lookup.refused.iter().any(|refused| meaning.same(refused))
+        self.lookup.refused.iter().any(|refused| meaning.repeats(refused))
     }
 
     /// Whether a topic already says the same, or this extraction has already found it.

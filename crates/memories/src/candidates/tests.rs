@@ -108,6 +108,18 @@ async fn a_dropped_candidate_is_not_offered_in_other_words() {
     let done = hear(&memories, session(&memories).await, AGAIN).await;
     assert_eq!((done.candidates.len(), done.memories.len()), (0, 0));
     assert_eq!(memories.drop_candidate(one.id).await.unwrap_err().kind, ErrorKind::Conflict);
+    // Nor is it learned from a sentence that a rule is sure of. The opposite decision is.
+    let chosen = candidate(
+        &memories,
+        "I decided to go with Kafka instead of RabbitMQ because we need replay.",
+    );
+    memories.drop_candidate(chosen.await.id).await.unwrap();
+    let again = "We decided on Kafka rather than RabbitMQ since replay is needed.";
+    let done = hear(&memories, session(&memories).await, again).await;
+    assert_eq!((done.candidates.len(), done.memories.len()), (0, 0));
+    let opposite = "We decided on RabbitMQ rather than Kafka since replay is not needed.";
+    let done = hear(&memories, session(&memories).await, opposite).await;
+    assert_eq!(done.memories.len(), 1, "{done:?}");
     memories.cx.stop().await;
 }
 
