@@ -11,6 +11,8 @@ use crate::same::{is_common, is_denial};
 
 /// The strategy's name in its topics.
 pub const STRATEGY: &str = "embedded";
+/// Beginning of a line between a statement in other words and the user's own words.
+pub const REWORDED: &str = "Written on ";
 const NAME_WORDS: usize = 6;
 /// Maximum length of a description, in characters. With link and title, it should fit into the 200 characters of an
 /// index line.
@@ -145,7 +147,7 @@ pub fn quoted(sentence: &str) -> String {
 
 /// Whether a line of a topic only explains the statement before it.
 pub fn is_frame(line: &str) -> bool {
-    line.starts_with("The user said so on ") || line.starts_with("How to apply:")
+    ["The user said so on ", REWORDED, "How to apply:"].iter().any(|start| line.starts_with(start))
 }
 
 /// Formats a time as RFC 3339.

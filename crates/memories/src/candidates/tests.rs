@@ -78,10 +78,15 @@ async fn a_kept_candidate_is_a_memory_with_its_source_and_quotation() {
     let text = memories.memory("/project", Scope::Private, &written.name).await.unwrap().text;
     let topic = header::read(&text);
     let source = topic.header.source.unwrap();
+    let strategy = source.strategy;
     assert_eq!((source.session, source.messages), (one.session_id.to_string(), vec!["1".into()]));
     assert_eq!(topic.header.kind, Some(MemoryKind::Feedback));
     assert!(topic.body.contains("Retries need a limit in the settings."), "{text}");
     assert!(topic.body.contains(&format!("> {SAID}")), "{text}");
+    // The text was written now, by a person; only the quotation is old.
+    assert_ne!(topic.header.modified, Some(source.time));
+    assert!(topic.body.contains(", after this earlier statement:\n"), "{text}");
+    assert_eq!(strategy, "person");
     assert_eq!(waiting(&memories).await.len(), 0);
     let all = memories.candidates("/project", true).await.unwrap().candidates;
     assert_eq!(
