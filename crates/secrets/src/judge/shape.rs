@@ -67,7 +67,7 @@ pub(super) fn is_passphrase(value: &str) -> bool {
                 && !TABLE.words.phrase_words.contains(&lower)
                 && is_word(part) =>
             {
-                words += 1
+                words += 1;
             }
             _ => return false,
         }
