@@ -20,8 +20,8 @@ use bethink_transcript::UnixMicros;
 use bethink_transcript::prompt::hash_of;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
-use crate::held_back::secrets_in;
 use crate::refused::{refused, text_of};
+use crate::secret_lines::secrets_in;
 use crate::stamp::recorded;
 use crate::sync::state::SyncState;
 use crate::watch::{DirtySignal, Watcher};

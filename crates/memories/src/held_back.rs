@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bethink_api::MemoryAuthor;
-use bethink_memdir::{Hash, Name, Scope};
+use bethink_memdir::{Name, Scope};
 use bethink_secrets::{ScannedText, SecretFinding, scan};
 use bethink_service::{Result, ServiceError};
 use bethink_store::SecretAllowance;
@@ -16,6 +16,7 @@ use bethink_store::SecretAllowance;
 use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 use crate::memory_write::MemoryWrite;
 use crate::read::{MemoryText, file_of};
+use crate::secret_lines::{key_of, line_hash};
 use crate::service::MemoryService;
 
 /// Maximum number of findings that a message lists; the others are only counted.
@@ -192,14 +193,6 @@ pub(crate) fn listed(findings: &[SecretFinding]) -> String {
     }
 }
 
-/// Returns the index without the lines that seem to contain a secret.
-pub(crate) fn without_secrets(index: &str) -> String {
-    let findings = scan(&ScannedText { name: "", text: index });
-    let hidden: HashSet<usize> = findings.iter().map(|finding| finding.line).collect();
-    let lines = index.split_inclusive('\n').zip(1..);
-    lines.filter(|(_, number)| !hidden.contains(number)).map(|(line, _)| line).collect()
-}
-
 /// Returns a description for a text in which a person allowed a secret. A description derived from the text could show
 /// the secret in every prompt. `None` if the text has no findings.
 pub(crate) fn description_of(text: &str) -> Option<String> {
@@ -235,19 +228,4 @@ fn named_finding<'a>(findings: &'a [SecretFinding], named: &str) -> Result<&'a S
             Err(ServiceError::invalid("allow_secret", detail).hint(hint))
         }
     }
-}
-
-/// Returns the rule and the line's hash of each finding in a topic's text.
-pub(crate) fn secrets_in(text: &str) -> Vec<(String, String)> {
-    let findings = scan(&ScannedText { name: "", text });
-    findings.iter().map(|finding| key_of(text, finding)).collect()
-}
-
-fn key_of(text: &str, finding: &SecretFinding) -> (String, String) {
-    (finding.rule.to_owned(), line_hash(text, finding))
-}
-
-fn line_hash(text: &str, finding: &SecretFinding) -> String {
-    let line = text.lines().nth(finding.line.saturating_sub(1)).unwrap_or_default();
-    Hash::of(line.trim().as_bytes()).to_string()
 }
