@@ -262,6 +262,32 @@ fn a_title_names_the_statement_that_counts() {
 }
 
 #[test]
+fn a_user_who_changes_their_mind_again_and_again_is_followed() {
+    let check = |first: &str, second: &str| {
+        let mut topics: Vec<KnownTopic> = Vec::new();
+        for round in 0..5 {
+            let text = if round % 2 == 0 { first } else { second };
+            let said = [said_after(round, text)];
+            let [written] = &extract(&lookup(&said, &topics, &[])).writes[..] else {
+                panic!("{round}: {text}");
+            };
+            topics = vec![known(&written.name, &written.text, Scope::Private)];
+            assert_eq!(written.over.is_some(), round > 0, "{text}");
+            let head = header::read(&written.text).header;
+            assert_eq!(head.description.as_deref(), Some(text), "{round}");
+            // Reading the earlier sessions again changes nothing.
+            for earlier in 0..round {
+                let text = if earlier % 2 == 0 { first } else { second };
+                let said = [said_after(earlier, text)];
+                assert_eq!(extract(&lookup(&said, &topics, &[])).writes, [], "{text}");
+            }
+        }
+    };
+    check("Always use single quotes in JavaScript.", "Always use double quotes in JavaScript.");
+    check("We always deploy the gateway on Mondays.", "We never deploy the gateway on Mondays.");
+}
+
+#[test]
 fn the_last_word_of_one_session_is_right() {
     let both = said(&[
         ("user", json!("We use pnpm in this repo.")),
