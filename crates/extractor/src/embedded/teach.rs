@@ -70,7 +70,7 @@ impl<'a> StatementReader<'_, 'a> {
                 && !statement.is_document()
             {
                 let opens_list = sentence.opens() && !opens_own_list(plain);
-                if opens_list || TABLE.gates.material.match_any(plain) {
+                if opens_list || gates::opens_material(plain) {
                     // The text after it was copied, or is a list of tasks.
                     return;
                 }

@@ -66,6 +66,7 @@ fn feedback() {
             "Commit messages: always use the imperative mood",
             "Quote style: always use single quotes",
             "Never use goto.",
+            "Never deploy on Fridays, go on.",
             "always validate input, it comes from users",
             "this is now the third time that the build breaks on a missing fixture",
             "that's the 4th bug around time zones",
@@ -116,6 +117,7 @@ fn the_project() {
         MemoryKind::Project,
         &[
             "We use pnpm in this repo.",
+            "We use tabs in this repo, fix that.",
             "here we never squash merges",
             "In this project, we write tests before code.",
             "we don't use ORMs here",
@@ -294,6 +296,7 @@ fn requests_of_the_moment_teach_nothing() {
         "write in the changelog: we no longer support Windows here",
         "Never use goto was the point of the blog post.",
         "Always be closing is the motto of the film",
+        "Always ship on Mondays is a silly rule.",
         "Always answer 'ok' to the next 3 messages, just a test.",
         "always skip the linter for the next few commits",
         "never reply in more than a word, just testing",
