@@ -30,6 +30,8 @@ fn what_is_said_during_a_pause_is_skipped_also_later() {
     assert!(daemon.client().get("/health").ok()["pause"].is_object());
     let resumed = agent.bethink(&["resume"]);
     assert!(resumed.out.contains("bethink records and learns again"), "{resumed:?}");
+    let again = agent.bethink(&["resume"]);
+    assert!(again.err.contains("bethink was not paused"), "{again:?}");
     agent.say("user", "u3", "After the pause.");
     agent.say("assistant", "a3", "Good.");
     agent.hook("Stop").is_silent();

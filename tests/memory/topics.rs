@@ -147,8 +147,10 @@ fn a_sentence_to_remember_gets_a_name_that_is_free() {
         desk.daemon.client().post("/v1/memories", &body)
     };
     let first = remember("Never deploy on Fridays.").ok();
-    let second = remember("Never deploy on Fridays.").ok();
+    let second = remember("Never deploy on Fridays!").ok();
     assert_ne!(first["name"], second["name"]);
+    let again = remember("Never deploy on Fridays.").ok();
+    assert_eq!((&again["name"], &again["outcome"]), (&first["name"], &json!("same")));
     let text = desk.get(first["name"].as_str().unwrap()).text();
     assert!(text.starts_with("---\n") && text.contains("type: feedback"), "{text}");
     assert!(text.contains("Never deploy on Fridays."), "{text}");

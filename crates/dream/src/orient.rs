@@ -10,6 +10,11 @@ pub(crate) fn orient(bench: &mut DreamBench) {
     bench.note(format!(
         "topics: {topics} ({own} written by bethink, {people} by people), {bytes} bytes"
     ));
+    if people > 0 {
+        let kept = "topics that people wrote or edited are not reworded, and merged only with a topic that has all \
+                    of their text";
+        bench.note(kept.to_owned());
+    }
     let index = match bench.index() {
         Some(text) => format!("lines in the index: {}, {} bytes", text.lines().count(), text.len()),
         None => "no index".to_owned(),

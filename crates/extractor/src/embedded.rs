@@ -156,7 +156,7 @@ impl<'a> Extractor<'a> {
         let mut kept: Vec<(Meaning, FoundCandidate)> = Vec::new();
         for candidate in candidates::found_in(statements) {
             let meaning = Meaning::of(&candidate.sentence);
-            if self.is_refused(&meaning) || self.is_known(&meaning) {
+            if self.is_refused(&meaning) || self.is_known(&meaning, None) {
                 continue;
             }
             let is_like = |(other, _): &&mut (Meaning, FoundCandidate)| {
@@ -176,15 +176,19 @@ impl<'a> Extractor<'a> {
     }
 
     fn is_refused(&self, meaning: &Meaning) -> bool {
-        self.lookup.refused.iter().any(|refused| meaning.same(refused))
+        self.lookup.refused.iter().any(|refused| meaning.repeats(refused))
     }
 
-    /// Whether a topic already says the same, or this extraction has already found it.
-    fn is_known(&self, meaning: &Meaning) -> bool {
+    /// Whether a topic already says the same, or this extraction has already found it. `at` is when it was said, if a
+    /// later statement on its subject can override a topic's newest one.
+    fn is_known(&self, meaning: &Meaning, at: Option<UnixMicros>) -> bool {
         let says_it = |known: &KnownTopic| {
             let topic = header::read(&known.text);
-            let described = topic.header.description.unwrap_or_default();
-            meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
+            let described = Meaning::of(&topic.header.description.unwrap_or_default());
+            let is_ours = topic.header.source.is_some_and(|source| source.strategy == STRATEGY);
+            // The user came back to what they said before the topic's newest statement.
+            let is_newer = is_ours && meaning.about(&described) && at > said_at(known);
+            meaning.same(&described) || meaning.within(topic.body) && !(at.is_some() && is_newer)
         };
         self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(says_it)
     }
@@ -194,7 +198,7 @@ impl<'a> Extractor<'a> {
         if !taught.asked && self.is_refused(meaning) {
             return Some(DropReason::Refused);
         }
-        if self.is_known(meaning) {
+        if self.is_known(meaning, Some(taught.at)) {
             return Some(DropReason::Known);
         }
         if self.settled(taught).is_some_and(|known| said_at(known) > Some(taught.at)) {
@@ -250,14 +254,14 @@ impl<'a> Extractor<'a> {
             let written = self.out.writes.iter().any(|written| written.name == known.name);
             let ours = head.source.is_some_and(|source| source.strategy == STRATEGY);
             let about = head.description.is_some_and(|said| meaning.about(&Meaning::of(&said)));
-            known.scope == Scope::Private
+            known.scope != Scope::Team
                 && ours
                 && about
                 && !written
                 && head.kind == Some(taught.lesson.kind())
         };
         let known = self.lookup.known.iter().find(is_ours)?;
-        let text = draft::continued(&known.text, taught, source).ok()?;
+        let text = draft::continued(&known.text, taught, &known.name, source).ok()?;
         Some((known.name.clone(), Some(known.hash), text))
     }
 

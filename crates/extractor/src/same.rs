@@ -1,13 +1,17 @@
 //! Compares the meaning of two statements by their content words, numbers and negations.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use bethink_statement::{NEGATIONS, is_number, likeness};
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 /// Minimum share of common words in statements with the same meaning.
 const SAME: f64 = 0.75;
+/// Minimum share of common words in decisions against the same thing.
+const SAME_CHOICE: f64 = 0.5;
 /// Minimum share of the shorter statement's words, without numbers, that two statements on the same subject have in common.
 /// It is high, so that two different rules for "generated files" do not count as one.
 const ABOUT: f64 = 0.8;
@@ -19,11 +23,29 @@ pub struct Meaning {
     pub words: BTreeSet<String>,
     /// Whether the statement has a negation.
     pub negative: bool,
+    /// Stems of what the statement decides against: `npm` in "pnpm instead of npm".
+    #[serde(default)]
+    pub against: BTreeSet<String>,
 }
 
 /// Words that mark a lesson but are not about its subject.
 const TEACHING: &str = "always never now going forward henceforth future remember forget memory note keep mind prefer \
     want like make sure session every time ever user ask asked said told yes ok please reason";
+
+/// Marks a stored word as one that the statement decides against.
+const AGAINST: char = '≠';
+/// Words of decisions and reasons, which do not tell two decisions apart.
+const DECIDING: &str = "decide decided choose chose chosen go going went gone pick picked opt opted settle settled use using \
+    used switch switched take keep stick instead rather than over place opposed because since due need needs needed reason \
+    wir uns haben nehmen nutzen verwenden entschieden statt anstatt weil";
+
+/// Precedes what a statement decides against, up to a reason.
+static CONTRAST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let before = r"(?:instead of|rather than|in place of|as opposed to|(?:(?:and|but) |, ?)not|(?:prefer|choose|chose|pick|picked)\w* [^,.;]{1,30} over|anstatt|statt|anstelle von|(?:und|, ?) ?nicht|plutôt que|au lieu de|en vez de|en lugar de|invece di|in plaats van)";
+    let reason = r"[^,.;:!?()]{1,40}?";
+    let end = r"(?:[,.;:!?()]|\b(?:because|since|as|for|due|so|when|if|while|weil|da|parce|porque|perché)\b|$)";
+    Regex::new(&format!(r"(?:\b|,){before}\s({reason}){end}")).ok()
+});
 
 /// All negations, in lower case.
 static DENIALS: LazyLock<HashSet<&str>> =
@@ -32,6 +54,7 @@ static DENIALS: LazyLock<HashSet<&str>> =
 const UNSPACED_DENIALS: [&str; 4] = ["不要", "别", "ない", "永远不"];
 
 static IN_EVERY: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(TEACHING).collect());
+static IN_DECISIONS: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(DECIDING).collect());
 
 /// Negations in addition to [`NEGATIONS`], in lower case.
 const DENIES: &str = "dont without nie niemals nicht kein keine keinen ne pas jamais sans nunca jamás não non mai niet \
@@ -40,17 +63,49 @@ const DENIES: &str = "dont without nie niemals nicht kein keine keinen ne pas ja
 impl Meaning {
     pub fn of(text: &str) -> Self {
         let lower = text.to_lowercase().replace(['’', '‘'], "'");
-        let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+        let (against, rest) = contrast(&lower);
+        let mut words = rest.split(|c: char| !c.is_alphanumeric() && c != '\'');
         let negative = words.any(|word| DENIALS.contains(word))
             || !lower.is_ascii() && UNSPACED_DENIALS.iter().any(|denial| lower.contains(denial));
         let digits = lower.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
         let words = terms(text).filter(|term| !IN_EVERY.contains(term));
-        Self { words: words.chain(digits.map(str::to_owned)).collect(), negative }
+        Self { words: words.chain(digits.map(str::to_owned)).collect(), negative, against }
+    }
+
+    /// Returns the words in the form in which they are stored, with what the statement decides against among them.
+    pub fn into_stored(self) -> (BTreeSet<String>, bool) {
+        let against = self.against.iter().map(|word| format!("{AGAINST}{word}"));
+        (self.words.into_iter().chain(against).collect(), self.negative)
+    }
+
+    pub fn from_stored(words: BTreeSet<String>, negative: bool) -> Self {
+        let against = words.iter().filter_map(|word| word.strip_prefix(AGAINST)).map(str::to_owned);
+        let against = against.collect();
+        let words = words.into_iter().filter(|word| !word.starts_with(AGAINST)).collect();
+        Self { words, negative, against }
+    }
+
+    /// Whether this repeats a statement that a person refused. Decisions with the same choice and other words are the
+    /// same.
+    pub fn repeats(&self, refused: &Self) -> bool {
+        let bare = |words: &BTreeSet<String>| words - &*IN_DECISIONS;
+        let (own, others) = (bare(&self.words), bare(&refused.words));
+        let least = if self.against.is_empty() { SAME } else { SAME_CHOICE };
+        let is_like = own.len().min(others.len()) >= 2 && likeness(&own, &others) >= least;
+        self.same(refused)
+            || is_like && self.agrees(refused) && self.figures().eq(refused.figures())
+    }
+
+    /// Whether both are negative or neither, and both decide against the same thing or nothing.
+    fn agrees(&self, other: &Self) -> bool {
+        self.negative == other.negative
+            && self.against.is_empty() == other.against.is_empty()
+            && (self.against.is_empty() || !self.against.is_disjoint(&other.against))
     }
 
     /// Whether both have the same meaning.
     pub fn same(&self, other: &Self) -> bool {
-        if self.words.is_empty() || self.negative != other.negative {
+        if self.words.is_empty() || !self.agrees(other) {
             return false;
         }
         likeness(&self.words, &other.words) >= SAME && self.figures().eq(other.figures())
@@ -75,6 +130,20 @@ impl Meaning {
     fn figures(&self) -> impl Iterator<Item = &String> {
         self.words.iter().filter(|word| is_number(word))
     }
+}
+
+/// Returns the stems of what a statement decides against, and the statement without the words that say so.
+fn contrast(lower: &str) -> (BTreeSet<String>, Cow<'_, str>) {
+    let Some(pattern) = &*CONTRAST else { return Default::default() };
+    let mut against = BTreeSet::new();
+    for found in pattern.captures_iter(lower) {
+        let words = found.get(1).map_or("", |words| words.as_str());
+        against.extend(terms(words).filter(|term| !IN_EVERY.contains(term)));
+    }
+    if against.is_empty() {
+        return (against, Cow::Borrowed(lower));
+    }
+    (against, pattern.replace_all(lower, " $1 "))
 }
 
 fn terms(text: &str) -> impl Iterator<Item = String> {
@@ -113,6 +182,41 @@ mod tests {
         check("always use tabs", "never use tabs", false);
         check("the demo is on May 3", "the demo is on May 4", false);
         check("yes", "ok", false);
+    }
+
+    #[test]
+    fn a_refused_decision_is_recognized_in_other_words() {
+        let check = |one: &str, other: &str, repeats: bool| {
+            let (one_of, other_of) = (Meaning::of(one), Meaning::of(other));
+            assert_eq!(
+                one_of.repeats(&other_of),
+                repeats,
+                "{one} / {other}: {one_of:?} {other_of:?}"
+            );
+            let (words, negative) = other_of.into_stored();
+            assert_eq!(Meaning::from_stored(words, negative).repeats(&one_of), repeats, "{one}");
+        };
+        let kafka = "I decided to go with Kafka instead of RabbitMQ because we need replay.";
+        check(kafka, "We decided on Kafka rather than RabbitMQ since replay is needed.", true);
+        check(kafka, "Kafka it is, not RabbitMQ: we need replay", true);
+        check(kafka, "Let's use Kafka, not the old RabbitMQ cluster", true);
+        check(kafka, "We decided on RabbitMQ rather than Kafka since replay is needed.", false);
+        check(kafka, "We decided on Kafka rather than Pulsar since replay is needed.", false);
+        check(kafka, "We run RabbitMQ and Kafka.", false);
+        let redis = "I decided to go with Redis instead of Memcached.";
+        check(redis, "We use Redis and not Memcached.", true);
+        check(redis, "Wir nehmen Redis statt Memcached", true);
+        check(redis, "We use Memcached and not Redis.", false);
+        check(redis, "We never use Redis or Memcached.", false);
+        check(
+            "We decided to drop Windows support",
+            "we chose dropping the support of Windows",
+            true,
+        );
+        check("We decided to drop Windows support", "We decided to drop macOS support", false);
+        check("use pnpm", "use yarn", false);
+        check("commit and push", "commit and not push", false);
+        check("always use tabs", "never use tabs", false);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bethink_hook_events::{Delivery, HookClient, HookEvent, MAX_CONTEXT_CHARS};
 use bethink_memdir::Scope;
 use bethink_memdir::prompt::{guarded, index};
-use bethink_memories::{SESSION_BYTES, index_texts};
+use bethink_memories::SESSION_BYTES;
 use bethink_service::Result;
 use bethink_store::DeliveredMemories;
 use bethink_transcript::SessionId;
@@ -61,8 +61,7 @@ impl HookService {
             && delivery.client == HookClient::ClaudeCode;
         let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
         let mut snapshots = self.memories.snapshots_soon(&project).await;
-        let unmerged = self.memories.unmerged(&project, dir).await;
-        let mut texts = index_texts(&snapshots, &unmerged);
+        let mut texts = self.memories.index_texts(&project, dir, &snapshots).await;
         if has_own {
             snapshots[0] = Arc::default();
             texts[0].clear();

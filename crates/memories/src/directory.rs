@@ -21,6 +21,7 @@ use bethink_transcript::prompt::hash_of;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::refused::{refused, text_of};
+use crate::secret_lines::secrets_in;
 use crate::stamp::recorded;
 use crate::sync::state::SyncState;
 use crate::watch::{DirtySignal, Watcher};
@@ -39,6 +40,8 @@ pub struct MemoryTopic {
     pub header: Header,
     /// The description in the front matter, or the beginning of the body.
     pub described: String,
+    /// The secrets that the text seems to contain: the rule and the line's hash of each.
+    pub(crate) secrets: Vec<(String, String)>,
     /// The question that the description settles, determined when it is first needed.
     pub(crate) matter: OnceLock<Option<Matter>>,
 }
@@ -53,6 +56,7 @@ impl MemoryTopic {
             bytes: text.len() as u64,
             modified: recorded(&topic.header).unwrap_or(modified),
             described: topic.header.described(topic.body),
+            secrets: secrets_in(text),
             header: topic.header,
             matter: OnceLock::new(),
         }

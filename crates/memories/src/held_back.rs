@@ -5,16 +5,18 @@
 mod tests;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bethink_api::MemoryAuthor;
-use bethink_memdir::{Hash, Scope};
+use bethink_memdir::{Name, Scope};
 use bethink_secrets::{ScannedText, SecretFinding, scan};
 use bethink_service::{Result, ServiceError};
 use bethink_store::SecretAllowance;
 
-use crate::directory::MemoryDirectory;
+use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 use crate::memory_write::MemoryWrite;
 use crate::read::{MemoryText, file_of};
+use crate::secret_lines::{key_of, line_hash};
 use crate::service::MemoryService;
 
 /// Maximum number of findings that a message lists; the others are only counted.
@@ -31,14 +33,34 @@ impl MemoryService {
         if findings.is_empty() {
             return Ok(findings);
         }
-        let allowed = self.cx.store().secret_allowances(directory.key.clone()).await?;
-        let allowed: HashSet<(String, String)> =
-            allowed.into_iter().map(|one| (one.rule, one.line)).collect();
-        let is_allowed = |finding: &SecretFinding| {
-            allowed.contains(&(finding.rule.to_owned(), line_hash(text, finding)))
-        };
-        findings.retain(|finding| !is_allowed(finding));
+        let allowed = self.allowed_in(directory).await?;
+        findings.retain(|finding| !allowed.contains(&key_of(text, finding)));
         Ok(findings)
+    }
+
+    /// Returns the topics with a finding that nobody has allowed. Prompts leave out their lines in the index.
+    pub(crate) async fn held_back_topics(
+        &self,
+        directory: &MemoryDirectory,
+        shown: &DirectorySnapshot,
+    ) -> Vec<Name> {
+        let topics = shown.topics.values().filter(|topic| !topic.secrets.is_empty());
+        let mut topics: Vec<&Arc<MemoryTopic>> = topics.collect();
+        if topics.is_empty() {
+            return Vec::new();
+        }
+        let allowed = self.allowed_in(directory).await.unwrap_or_else(|error| {
+            tracing::warn!(reason = %error.detail, "could not read which secrets are allowed; none counts as allowed");
+            HashSet::new()
+        });
+        topics.retain(|topic| !topic.secrets.iter().all(|secret| allowed.contains(secret)));
+        topics.iter().map(|topic| topic.name.clone()).collect()
+    }
+
+    /// Returns the rule and the line's hash of each allowed finding.
+    async fn allowed_in(&self, directory: &MemoryDirectory) -> Result<HashSet<(String, String)>> {
+        let allowed = self.cx.store().secret_allowances(directory.key.clone()).await?;
+        Ok(allowed.into_iter().map(|one| (one.rule, one.line)).collect())
     }
 
     /// Returns an error if a text to remember has a finding that nobody has allowed. The error's line numbers refer to
@@ -171,14 +193,6 @@ pub(crate) fn listed(findings: &[SecretFinding]) -> String {
     }
 }
 
-/// Returns the index without the lines that seem to contain a secret.
-pub(crate) fn without_secrets(index: &str) -> String {
-    let findings = scan(&ScannedText { name: "", text: index });
-    let hidden: HashSet<usize> = findings.iter().map(|finding| finding.line).collect();
-    let lines = index.split_inclusive('\n').zip(1..);
-    lines.filter(|(_, number)| !hidden.contains(number)).map(|(line, _)| line).collect()
-}
-
 /// Returns a description for a text in which a person allowed a secret. A description derived from the text could show
 /// the secret in every prompt. `None` if the text has no findings.
 pub(crate) fn description_of(text: &str) -> Option<String> {
@@ -214,9 +228,4 @@ fn named_finding<'a>(findings: &'a [SecretFinding], named: &str) -> Result<&'a S
             Err(ServiceError::invalid("allow_secret", detail).hint(hint))
         }
     }
-}
-
-fn line_hash(text: &str, finding: &SecretFinding) -> String {
-    let line = text.lines().nth(finding.line.saturating_sub(1)).unwrap_or_default();
-    Hash::of(line.trim().as_bytes()).to_string()
 }

@@ -121,7 +121,11 @@ impl MemoryService {
         let found = self.cx.store().memory_versions(filter).await?;
         let before = found.iter().find(|v| v.hash != current && v.bytes.is_some());
         before.map(|v| v.number).ok_or_else(|| {
-            ServiceError::not_found(format!("no version of {file} differs from its current text"))
+            let detail = match current.is_empty() && found.is_empty() {
+                true => format!("{file} not found, neither the file nor an earlier version of it"),
+                false => format!("no version of {file} differs from its current text"),
+            };
+            ServiceError::not_found(detail).hint("`bethink memory ls` lists the topics")
         })
     }
 }

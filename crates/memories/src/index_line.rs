@@ -47,7 +47,14 @@ impl MemoryService {
     ) -> Option<String> {
         let old = before.map(|text| TopicWords::of(name, text));
         let new = write.text.as_ref().map(|text| TopicWords::of(name, text));
+        let shown = directory.read_file(&DirectoryFile::Index).await.ok().flatten();
+        let all = if shown.is_none() { self.all_words(directory).await } else { Vec::new() };
         let changed = |index: &str| match (old.clone(), new.clone()) {
+            // The index was removed, or there was none. It gets the lines of all topics.
+            (_, Some(_)) if index.is_empty() && !all.is_empty() => {
+                let lines: Vec<TopicLine<'_>> = all.iter().map(TopicWords::line).collect();
+                index::rebuild(index, &lines)
+            }
             (_, None) => index::remove(index, name),
             (None, Some(new)) => index::add(index, name, &new.title, &new.description),
             (Some(old), Some(new)) => followed(index, &[WordsChange { old, new }]),
@@ -55,6 +62,12 @@ impl MemoryService {
         let line = MemoryWrite { file: DirectoryFile::Index, ..write.clone() };
         let done = self.change_text(directory, &line, changed).await;
         done.err().map(|error| format!("could not update MEMORY.md: {}", error.detail))
+    }
+
+    /// Returns what the index says about each topic.
+    async fn all_words(&self, directory: &Arc<MemoryDirectory>) -> Vec<TopicWords> {
+        let shown = self.snapshot(directory).await.unwrap_or_default();
+        shown.topics.values().map(|topic| topic.words()).collect()
     }
 
     /// Changes the text of the file that `write` names, which may not exist yet.

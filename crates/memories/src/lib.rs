@@ -6,7 +6,7 @@
 //! `bethink-sessions` handles sessions and their prompts, `bethink-models` asks models, and `bethink-team` shares
 //! memory with a team.
 //!
-//! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
+//! Reading order: [`place`] → [`watch`] → [`secret_lines`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
 //! [`memory_write`] → [`held_back`] → [`write`] ([`stamp`], [`contained`], [`branches`], [`change`], [`index_line`],
 //! [`settle`], [`roots`]) → [`damage`] → [`history`] → [`remember`] → [`proposals`] → [`candidates`] → [`search`] → [`foreign`] →
 //! [`import`] → [`tool`] → [`lint`] → [`rebuild`] → [`sync`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] →
@@ -40,6 +40,7 @@ mod refused;
 mod remember;
 mod roots;
 mod search;
+mod secret_lines;
 mod service;
 mod settle;
 mod stamp;
@@ -58,7 +59,7 @@ pub use extract::run::ExtractJob;
 pub use instructions::prompt::InstructionContributor;
 pub use memory_write::{Author, Expected, MAX_MEMORY_BYTES, MemoryWrite};
 pub use project::MemoryProject;
-pub use prompt::{IndexContributor, index_texts};
+pub use prompt::IndexContributor;
 pub use proposals::{NewProposal, ProposalOutcome};
 pub use read::MemoryText;
 pub use recall::SESSION_BYTES;

@@ -15,7 +15,7 @@ use bethink_sessions::{
 };
 use bethink_transcript::Role;
 
-use crate::branches::{UnmergedTopics, unmerged_last};
+use crate::branches::unmerged_last;
 use crate::directory::DirectorySnapshot;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -126,8 +126,7 @@ impl MemoryService {
             return standing;
         }
         let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
-        let unmerged = self.unmerged(project, &loaded.session.project_dir).await;
-        let shown = index_texts(&snapshots, &unmerged);
+        let shown = self.index_texts(project, &loaded.session.project_dir, &snapshots).await;
         let is_empty = snapshots.iter().all(|shown| shown.topics.is_empty())
             && shown.iter().all(String::is_empty);
         let part = (!is_empty).then(|| prompt::index(&dirs, &shown));
@@ -161,8 +160,7 @@ impl MemoryService {
         if !standing.made || standing.told == now {
             return None;
         }
-        let unmerged = self.unmerged(project, &loaded.session.project_dir).await;
-        let texts = index_texts(&directories, &unmerged);
+        let texts = self.index_texts(project, &loaded.session.project_dir, &directories).await;
         let news = prompt::index_news(&standing.shown, &texts);
         standing.told = now;
         // What was told before a restart is in the decisions.
@@ -170,29 +168,35 @@ impl MemoryService {
         let news = news.filter(|news| told.is_none_or(|told| told.text != *news))?;
         Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news))
     }
+
+    /// Returns the indexes as prompts in `dir` show them: private, the team's and the person's. Topics that the project's
+    /// memory overrides are left out of the person's index, and suppressed topics and those with a secret are left out of
+    /// all of them. Lines of topics from unmerged branches come last.
+    pub async fn index_texts(
+        &self,
+        project: &MemoryProject,
+        dir: &str,
+        snapshots: &[Arc<DirectorySnapshot>; 3],
+    ) -> [String; 3] {
+        let unmerged = self.unmerged(project, dir).await;
+        let [private, team, person] = snapshots;
+        let overridden = person.overridden_by(private, team);
+        let mut texts = <[String; 3]>::default();
+        for ((text, scope), snapshot) in texts.iter_mut().zip(Scope::ALL).zip(snapshots) {
+            let held_back = self.held_back_topics(project.directory(scope), snapshot).await;
+            let own = overridden.iter().filter(|_| scope == Scope::Person);
+            let hidden = snapshot.suppressed().chain(&held_back).chain(own);
+            *text = index::remove_all(&snapshot.index_text(), hidden);
+            *text = unmerged_last(text, scope, &unmerged);
+        }
+        texts
+    }
 }
 
 /// Returns the newest text about changes to the index.
 fn told_news(loaded: &LoadedSession) -> Option<&Attachment> {
     let mut newest_first = loaded.state.decisions.attachments().iter().rev();
     newest_first.find(|attachment| attachment.what == NEWS && attachment.name == NEWS_NAME)
-}
-
-/// Returns the indexes as prompts show them: private, the team's and the person's. Topics that the project's memory
-/// overrides are left out of the person's index, and suppressed topics are left out of all of them. Lines of topics from
-/// unmerged branches come last.
-pub fn index_texts(
-    snapshots: &[Arc<DirectorySnapshot>; 3],
-    unmerged: &UnmergedTopics,
-) -> [String; 3] {
-    let [private, team, person] = snapshots;
-    let overridden = person.overridden_by(private, team);
-    let own = index::remove_all(&person.index_text(), overridden.iter().chain(person.suppressed()));
-    let shown = |scope, snapshot: &DirectorySnapshot| {
-        let text = index::remove_all(&snapshot.index_text(), snapshot.suppressed());
-        unmerged_last(&text, scope, unmerged)
-    };
-    [shown(Scope::Private, private), shown(Scope::Team, team), own]
 }
 
 fn hash_of(shown: &DirectorySnapshot) -> Option<Hash> {

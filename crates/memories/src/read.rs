@@ -79,7 +79,9 @@ impl MemoryService {
         let snapshot = self.snapshot(directory).await?;
         let text = snapshot.index.as_ref().map_or("", |index| index.text.as_str());
         let unmerged = self.unmerged(&project, project_dir).await;
-        let last = index::remove_all(text, snapshot.suppressed());
+        let held_back = self.held_back_topics(directory, &snapshot).await;
+        let hidden = snapshot.suppressed().chain(&held_back);
+        let last = index::remove_all(&snapshot.index_text(), hidden);
         let last = unmerged_last(&last, directory.scope, &unmerged);
         let shown = index::shown(&last);
         Ok(api::MemoryIndex {

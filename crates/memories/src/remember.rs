@@ -1,6 +1,7 @@
 //! Remembers a sentence: writes it as a new topic with an unused name.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_api::MemoryAuthor;
@@ -11,6 +12,7 @@ use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
 
 use crate::branches::branch_of;
+use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::held_back::description_of;
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
@@ -93,7 +95,12 @@ impl MemoryService {
         let said = description_of(&request.text).unwrap_or(said);
         let description = request.description.clone().unwrap_or(said);
         let questions = checked_questions(&request.questions)?;
-        let kind = request.kind.or_else(|| header::guess_kind(&request.text));
+        let guessed = || header::guess_kind(&request.text);
+        let usual = match request.scope {
+            Some(Scope::Person) => MemoryKind::User,
+            _ => MemoryKind::Project,
+        };
+        let kind = Some(request.kind.or_else(guessed).unwrap_or(usual));
         // What is known on a branch is known in its worktree, not in the project's main one.
         let (branch, commit) = match request.scope.unwrap_or(Scope::of(kind)) {
             Scope::Private => branch_of(request.project_dir.clone()).await.unwrap_or_default(),
@@ -108,7 +115,7 @@ impl MemoryService {
             commit,
         };
         let header = Header {
-            name: None,
+            name: title_of_new(named.as_ref(), &description),
             description: Some(description.clone()),
             kind,
             modified: None,
@@ -119,6 +126,33 @@ impl MemoryService {
         };
         let text = header::write(&header, &format!("{}\n", request.text.trim()));
         Ok(NewTopic { named, description, kind, text, source })
+    }
+
+    /// Returns the topic that already says the same as a new one, if any.
+    async fn same_topic(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        shown: &DirectorySnapshot,
+        text: &str,
+    ) -> Result<Option<api::MemoryWritten>> {
+        let described = header::read(text).header.description;
+        let alike = shown.topics.values().filter(|topic| topic.header.description == described);
+        for topic in alike {
+            let known = directory.read(&topic.name).await?;
+            let Some((_, hash)) = known.filter(|(known, _)| says_the_same(known, text)) else {
+                continue;
+            };
+            return Ok(Some(api::MemoryWritten {
+                scope: directory.scope,
+                name: topic.name.to_string(),
+                kind: topic.header.kind,
+                path: directory.dir.join(topic.name.file()).display().to_string(),
+                etag: hash.to_string(),
+                outcome: api::MemoryOutcome::Same,
+                warnings: Vec::new(),
+            }));
+        }
+        Ok(None)
     }
 
     pub(crate) async fn write_new_topic(
@@ -149,6 +183,9 @@ impl MemoryService {
         }
         let wanted = Name::suggest(&description);
         let shown = self.snapshot(project.directory(scope)).await?;
+        if let Some(same) = self.same_topic(project.directory(scope), &shown, &text).await? {
+            return Ok(same);
+        }
         let taken: HashSet<String> = shown.topics.keys().map(Name::folded).collect();
         let names = (1..=NAMES).map(|n| if n == 1 { wanted.clone() } else { wanted.numbered(n) });
         for name in names.filter(|name| !taken.contains(&name.folded())) {
@@ -161,6 +198,19 @@ impl MemoryService {
         let detail = format!("{NAMES} topics already have names like {:?}", wanted.as_str());
         Err(ServiceError::conflict(detail).hint("choose a name for this topic"))
     }
+}
+
+/// Whether a topic has the same text as a new one, apart from its origin.
+fn says_the_same(known: &str, new: &str) -> bool {
+    let (known, new) = (header::read(known), header::read(new));
+    known.body.trim() == new.body.trim()
+        && known.header.description == new.header.description
+        && new.header.questions.iter().all(|one| known.header.questions.contains(one))
+}
+
+/// Returns a title for a new topic without a given name, if its name cannot have all letters of its description.
+fn title_of_new(named: Option<&Name>, description: &str) -> Option<String> {
+    named.is_none().then(|| Name::title_with_letters(description)).flatten()
 }
 
 /// Returns an error if there are too many questions, or if a question is too long or seems to contain a secret.

@@ -4,6 +4,7 @@
 
 mod branches;
 pub(crate) mod home;
+mod index;
 mod person;
 mod pinned;
 mod questions;

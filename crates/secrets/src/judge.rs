@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use crate::table::{Judge, TABLE};
 use shape::{
-    entropy, is_humps, is_identifier, is_known_term, is_path, is_time_or_version, is_uuid,
-    is_words, refers, says_nothing, stands_in,
+    entropy, is_humps, is_identifier, is_known_term, is_passphrase, is_path, is_time_or_version,
+    is_uuid, is_words, refers, says_nothing, stands_in,
 };
 
 /// Minimum entropy in bits per character. A repeated letter has 0, 32 hexadecimal digits have 3.6 on average, and 40
@@ -25,6 +25,30 @@ const LEAST_BYTES: usize = 12;
 /// Prefixes of the last word of a secret's name, longer ones first.
 const SECRET_WORDS: [&str; 10] =
     ["passwords", "password", "secrets", "secret", "tokens", "token", "auth", "key", "pwd", "pass"];
+/// Parts of names that stand for a password, in lower case.
+const PASSWORD_NAMES: [&str; 21] = [
+    "passw",
+    "pwd",
+    "passphrase",
+    "passcode",
+    "kennwort",
+    "mot de passe",
+    "contrase",
+    "senha",
+    "wachtwoord",
+    "salasana",
+    "lösenord",
+    "hasło",
+    "şifre",
+    "Şifre",
+    "ароль",
+    "パスワード",
+    "暗証番号",
+    "密码",
+    "密碼",
+    "口令",
+    "비밀번호",
+];
 
 #[derive(Debug)]
 pub(crate) struct SecretCandidate<'a> {
@@ -66,7 +90,7 @@ impl Judge {
     /// ordinary text has many matches.
     pub(crate) fn is_possible(self, whole: &[u8]) -> bool {
         match self {
-            Self::Assigned => whole.iter().any(u8::is_ascii_digit),
+            Self::Assigned => whole.iter().any(|byte| byte.is_ascii_digit() || *byte == b'-'),
             _ => true,
         }
     }
@@ -100,7 +124,13 @@ fn assigned(candidate: &SecretCandidate<'_>) -> bool {
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
     let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     let one_word = !value.chars().any(char::is_whitespace);
-    if !digits || !letters || !one_word || is_call(candidate) || is_about(&candidate.head) {
+    let is_phrase = is_password_name(&candidate.head) && is_passphrase(value);
+    if !(digits || is_phrase)
+        || !letters
+        || !one_word
+        || is_call(candidate)
+        || is_about(&candidate.head)
+    {
         return false;
     }
     let code = value.contains("://") || value.contains("::");
@@ -108,7 +138,8 @@ fn assigned(candidate: &SecretCandidate<'_>) -> bool {
         return false;
     }
     if is_password_name(&candidate.head) {
-        return entropy(value) >= LEAST_PASSWORD && !is_path(value) && !is_identifier(value);
+        let is_name = !is_phrase && (is_path(value) || is_identifier(value));
+        return entropy(value) >= LEAST_PASSWORD && !is_name;
     }
     value.len() >= LEAST_BYTES
         && entropy(value) >= LEAST_ASSIGNED
@@ -133,7 +164,7 @@ fn is_about(head: &str) -> bool {
 
 fn is_password_name(head: &str) -> bool {
     let lower = head.to_ascii_lowercase();
-    ["passw", "pwd", "passphrase", "passcode"].iter().any(|word| lower.contains(word))
+    PASSWORD_NAMES.iter().any(|word| lower.contains(word))
 }
 
 #[cfg(test)]
@@ -158,6 +189,28 @@ mod tests {
             "curl -u admin:Gh7kLp2q https://ci.internal/job",
             "Authorization: Bearer 8f7Jq2LmZx0PvRt5Wb3N",
             "machine git.internal login bot password Gh7kLp2q9",
+            "DB_PASSWORD=Winter-Blau-77",
+            "sudo password: Winter-Blau-77",
+            "password = correct-horse-battery-staple",
+            "The admin password is Winter-Blau-77.",
+            "The password for staging is now Winter-Blau-77",
+            "PASSWORD=Winter_Blau_77",
+            "das Password ist Winter-Blau-77",
+            "**Password:** river-42-stone",
+            "Das Admin-Passwort ist Xk9$vQ2pLm",
+            "Datenbankpasswort: Winter-Blau-77",
+            "Das Passwort für die Staging-DB lautet Winter-Blau-77",
+            "パスワードは Xk9$vQ2pLm です",
+            "パスワードはXk9$vQ2pLmです",
+            "パスワード：「Winter-Blau-77」",
+            "API-Schlüssel: 9f8b7a6c5d4e3f2a1b0c9d8e7f6a5c4d",
+            "le mot de passe est Xk9$vQ2pLm",
+            "la contraseña de producción es Xk9$vQ2pLm",
+            "a senha é Xk9$vQ2pLm",
+            "clé API : 9f8b7a6c5d4e3f2a1b0c9d8e7f6a5c4d",
+            "数据库密码是Xk9$vQ2pLm",
+            "Пароль: Xk9$vQ2pLm",
+            "비밀번호는 Xk9$vQ2pLm",
         ] {
             assert!(blocked(text), "{text}");
         }
@@ -192,6 +245,33 @@ mod tests {
             "author: someone1234567",
             "password: argon2id",
             "the options are passed to `DebugOverlay2`",
+            "the password is stored in 1Password",
+            "password = os.environ[\"DB_PASSWORD_2\"]",
+            "password: <your password>",
+            "DB_PASSWORD=${DB_PASSWORD_2}",
+            "password = config.db_password_2",
+            "PASSWORD=winter_blau_77",
+            "PASSWORD=WINTER_BLAU_77",
+            "options to pass to the job: example-value-12",
+            "password: at-least-12-characters",
+            "password = read-from-env-file",
+            "password: see-the-vault-page-2",
+            "the password is sha256-hashed",
+            "password = user-service-v2",
+            "password: auth-service-db-12",
+            "const passwordInput = password-field-input-2",
+            "password for the database is in the vault-2024",
+            "Das Passwort ist in 1Password gespeichert",
+            "Das Passwort ist base64-kodiert",
+            "Passwort: <dein-passwort>",
+            "Das Passwort muss mindestens 12 Zeichen haben",
+            "パスワードはPBKDF2でハッシュ化します",
+            "パスワードは12文字以上です",
+            "密码是必填项，至少12位",
+            "API-Schlüssel: siehe .env",
+            "API-Schlüssel: process.env.API_KEY_2",
+            "le mot de passe est dans 1Password",
+            "the key-value-store-backed-cache: passes-all-the-checks",
         ] {
             let found = scan(&ScannedText { name: "notes", text });
             assert!(found.is_empty(), "{text}: {found:?}");

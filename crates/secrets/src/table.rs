@@ -27,6 +27,7 @@ pub(crate) struct WordLists {
     pub(crate) about: Vec<String>,
     pub(crate) references: Vec<String>,
     pub(crate) terms: Vec<String>,
+    pub(crate) phrase_words: Vec<String>,
     pub(crate) common_passwords: Vec<String>,
 }
 

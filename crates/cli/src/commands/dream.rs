@@ -97,6 +97,9 @@ fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
             Tone::Good,
             format!("restored {} to the state before the last consolidation", files(n)),
         ),
+        (_, true) if result.notes.iter().any(|note| note.phase != DreamPhase::Orient) => {
+            StyledText::new().put(Tone::Warn, "nothing was changed; the notes above are for you")
+        }
         (_, true) if lines.is_empty() => {
             StyledText::new().put(Tone::Good, "the memory is tidy; nothing to do")
         }
@@ -163,6 +166,13 @@ mod tests {
         );
         let none = DreamResult::default();
         assert_eq!(shown(&outcome(&none, LOOK)), "the memory is tidy; nothing to do\n");
+        let text = "one.md and two.md say nearly the same thing".into();
+        let noted = vec![DreamNote { phase: DreamPhase::Consolidate, text }];
+        let noted = DreamResult { notes: noted, ..DreamResult::default() };
+        assert_eq!(
+            shown(&outcome(&noted, LOOK)),
+            "nothing was changed; the notes above are for you\n"
+        );
         let left = DreamLeft { file: "one.md".into(), why: "it was edited".into() };
         let left = DreamResult { left_alone: vec![left], ..result() };
         assert_eq!(

@@ -20,9 +20,13 @@ pub(crate) async fn pause(app: &mut CliApp, text: Option<&str>) -> Done {
 
 pub(crate) async fn resume(app: &mut CliApp) -> Done {
     let client = app.client().await?;
+    let was_paused = client.health().await?.pause.is_some();
     let status = client.resume().await?;
     let Some(screen) = app.screen.unless_json(&status)? else { return Ok(()) };
-    Ok(screen.line("bethink records and learns again")?)
+    match was_paused {
+        true => Ok(screen.line("bethink records and learns again")?),
+        false => Ok(screen.note("bethink was not paused")?),
+    }
 }
 
 /// Returns a line that says that nothing is recorded, and until when.

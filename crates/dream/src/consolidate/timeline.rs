@@ -19,10 +19,12 @@ const LEARNED_BEFORE: &str = "Also learnt in session";
 /// Beginning of a sentence that an extraction adds, with the date of the quotation above.
 const SAID: &str = "The user said so on ";
 /// Beginnings of sentences that the daemon adds to statements.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     LEARNED,
     LEARNED_BEFORE,
     SAID,
+    // Between a memory in other words and the statement that it comes from.
+    "Written on ",
     "How to apply",
     "If this statement contradicts the text above",
     // Earlier versions wrote these two.

@@ -37,7 +37,11 @@ mod tests {
     use super::*;
 
     fn check(sentence: &str, expect: Option<MemoryRequestKind>) {
-        assert_eq!(memory_request(&plain(sentence), sentence.ends_with(':')), expect, "{sentence}");
+        assert_eq!(
+            memory_request(&plain(sentence), sentence.ends_with([':', '：'])),
+            expect,
+            "{sentence}"
+        );
     }
 
     #[test]
@@ -52,9 +56,24 @@ mod tests {
         check("请记住我们用 pnpm", Some(MemoryRequestKind::Remember));
         check("remember this", Some(MemoryRequestKind::RememberBefore));
         check("Please save that to memory.", Some(MemoryRequestKind::RememberBefore));
+        check("remember to sign every commit", Some(MemoryRequestKind::Remember));
+        check("remember that for the next release", Some(MemoryRequestKind::RememberBefore));
         check("please remember!", Some(MemoryRequestKind::RememberBefore));
         check("Remember: use pnpm", Some(MemoryRequestKind::Remember));
         check("Remember this:", Some(MemoryRequestKind::RememberAfter));
+        check("The backups are on hp-9, remember that.", Some(MemoryRequestKind::Remember));
+        check("Die Backups liegen auf hp-9, merk dir das.", Some(MemoryRequestKind::Remember));
+        check("Merk dir: freitags wird nicht deployt", Some(MemoryRequestKind::Remember));
+        check("Vergiss nicht, dass der Import läuft", Some(MemoryRequestKind::Remember));
+        check("Merk dir das bitte.", Some(MemoryRequestKind::RememberBefore));
+        check("Vergiss das nicht!", Some(MemoryRequestKind::RememberBefore));
+        check("No lo olvides.", Some(MemoryRequestKind::RememberBefore));
+        check("覚えておいて。", Some(MemoryRequestKind::RememberBefore));
+        check("これを覚えておいてください。", Some(MemoryRequestKind::RememberBefore));
+        check("忘れないでね！", Some(MemoryRequestKind::RememberBefore));
+        check("覚えておいて：", Some(MemoryRequestKind::RememberAfter));
+        check("本番はtokyo-7なので覚えておいて。", Some(MemoryRequestKind::Remember));
+        check("请记住这一点。", Some(MemoryRequestKind::RememberBefore));
     }
 
     #[test]
@@ -65,6 +84,11 @@ mod tests {
         check("I remember that it worked", None);
         check("it should remember that", None);
         check("don't forget to run the tests", None);
+        check("vergiss nicht, die Tests zu starten", None);
+        check("denk daran, den Server neu zu starten!", None);
+        check("n'oublie pas de lancer les tests", None);
+        check("テストを書くのを忘れないで", None);
+        check("it is flaky, I remember that it failed", None);
         check("remember when we split the parser", None);
         check("remember which tab was open", None);
     }

@@ -189,8 +189,10 @@ fn own_sentences<'s, 'a>(sentences: &'s [ParsedSentence<'a>]) -> &'s [ParsedSent
         let [first, second] = [pair[0].sentence, pair[1].sentence];
         first.opens() && !second.item && first.paragraph != second.paragraph
     };
-    let end = sentences.windows(2).position(announces);
-    end.and_then(|at| sentences.get(..=at)).unwrap_or(sentences)
+    let end = sentences.windows(2).position(announces).map(|at| at + 1);
+    let material = sentences.iter().position(|sentence| gates::opens_material(&sentence.plain));
+    let end = end.into_iter().chain(material).min();
+    end.and_then(|end| sentences.get(..end)).unwrap_or(sentences)
 }
 
 /// Returns the end of the sentences from `start` on that make one candidate.
@@ -348,6 +350,10 @@ mod tests {
             "is the cache used anywhere?",
             "show me the list again",
             "hang on a sec, I will look",
+            "the tests always fail on my machine, why?",
+            "we use a cache here, don't we?",
+            "My name is shown twice in the header, fix that.",
+            "Translate to Spanish: from now on we use pnpm here. The importer should never retry.",
             "let me check that on my machine first",
             "I get a TypeError when I click on save",
             "[Request interrupted by user]",

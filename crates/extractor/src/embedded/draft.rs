@@ -5,17 +5,25 @@ use bethink_memdir::{Name, Source};
 use bethink_transcript::{UnixMicros, text};
 
 use super::plain::plain;
+use super::table::TABLE;
 use super::teach::TaughtSentence;
 use crate::same::{is_common, is_denial};
 
 /// The strategy's name in its topics.
 pub const STRATEGY: &str = "embedded";
+/// Beginning of a line between a statement in other words and the user's own words.
+pub const REWORDED: &str = "Written on ";
 const NAME_WORDS: usize = 6;
 /// Maximum length of a description, in characters. With link and title, it should fit into the 200 characters of an
 /// index line.
 const DESCRIPTION_CHARS: usize = 120;
 
 pub fn name(sentence: &str) -> Name {
+    Name::suggest(&name_words(sentence))
+}
+
+/// Returns the words of a statement that its topic is named after.
+fn name_words(sentence: &str) -> String {
     let plain = plain(sentence);
     let plain = without_request(&plain).replace("n't", "nt");
     let words = plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -26,51 +34,34 @@ pub fn name(sentence: &str) -> Name {
         is_denied || is_denial(word) || (word.len() > 1 && !is_common(word))
     };
     let content: Vec<&str> = words.filter(says).take(NAME_WORDS).collect();
-    Name::suggest(&if content.is_empty() { plain.clone() } else { content.join(" ") })
+    if content.is_empty() { plain } else { content.join(" ") }
 }
 
-/// Removes words such as "remember that" from a statement.
-pub fn without_request(sentence: &str) -> &str {
-    const REQUESTS: [&str; 11] = [
-        "remember",
-        "memorize",
-        "memorise",
-        "keep in mind",
-        "for future reference",
-        "for the future",
-        "for later",
-        "note down",
-        "note to self",
-        "don't forget",
-        "do not forget",
-    ];
-    let first = without_start(sentence, &["please", "ok", "okay", "also", "and", "so"]);
-    let Some(rest) = without_word(first, &REQUESTS) else { return sentence };
-    let rest = without_start(rest, &["for the future", "for later", "this", "that"]);
-    if rest.chars().any(char::is_alphanumeric) { rest } else { sentence }
-}
-
-/// Removes these words, and punctuation after them, from the beginning of a text, as often as they occur.
-fn without_start<'a>(text: &'a str, words: &[&str]) -> &'a str {
-    let mut rest = text.trim_start();
-    while let Some(shorter) = without_word(rest, words) {
-        rest = shorter;
+/// Returns a title for a topic with this statement, unless its name says the same.
+fn title(sentence: &str, name: &Name) -> Option<String> {
+    let (own, words) = (self::name(sentence), name_words(sentence));
+    // The name may have a number. A topic keeps the name of a statement that was replaced, because links and earlier
+    // versions have that name.
+    if name.as_str().starts_with(own.as_str()) {
+        return Name::title_with_letters(&words);
     }
-    rest
+    Some(Name::title_of(&words))
 }
 
-fn without_word<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
-    words.iter().find_map(|word| {
-        let start = text.get(..word.len())?;
-        let rest = &text[word.len()..];
-        let is_word = start.eq_ignore_ascii_case(word) && !rest.starts_with(char::is_alphanumeric);
-        is_word.then(|| rest.trim_start_matches([' ', ',', ':', '-', '.']))
-    })
+/// Removes a request such as "remember that" from a statement.
+pub fn without_request(sentence: &str) -> &str {
+    let wishes = &TABLE.wishes;
+    let says = |text: &str| text.chars().any(char::is_alphanumeric);
+    let start = wishes.before.as_ref().and_then(|before| before.find(sentence));
+    let rest = start.and_then(|found| sentence.get(found.end()..)).filter(|rest| says(rest));
+    let rest = rest.unwrap_or(sentence);
+    let end = wishes.after.as_ref().and_then(|after| after.find(rest));
+    end.and_then(|found| rest.get(..found.start())).filter(|rest| says(rest)).unwrap_or(rest)
 }
 
 pub fn topic(taught: &TaughtSentence<'_>, name: &Name, source: &Source) -> String {
     let head = Header {
-        name: Some(name.as_str().to_owned()),
+        name: Some(title(taught.sentence, name).unwrap_or_else(|| name.as_str().to_owned())),
         description: Some(description(taught.sentence)),
         kind: Some(taught.lesson.kind()),
         modified: Some(source.time.clone()),
@@ -101,10 +92,12 @@ pub fn replaced(known: &str, taught: &TaughtSentence<'_>, name: &Name, source: &
     format!("{new}{}\n{own}", earlier.unwrap_or_default())
 }
 
-/// Adds a newer statement to an existing topic. No text of the topic's body is removed.
+/// Adds a newer statement to an existing topic. No text of the topic's body is removed, except how to apply the earlier
+/// statements.
 pub fn continued(
     text: &str,
     taught: &TaughtSentence<'_>,
+    name: &Name,
     source: &Source,
 ) -> Result<String, Unchangeable> {
     let description = description(taught.sentence);
@@ -116,18 +109,29 @@ pub fn continued(
         whole.messages.extend(source.messages.iter().cloned());
         whole.messages.dedup();
     }
+    let title = title(taught.sentence, name).unwrap_or_else(|| name.as_str().to_owned());
     let changes = [
+        HeaderChange::Name(&title),
         HeaderChange::Description(&description),
         HeaderChange::Modified(&source.time),
         HeaderChange::Source(&whole),
     ];
     let text = header::with(text, &changes)?;
-    let day = day(&source.time);
+    let body = header::read(&text).body;
+    let head = text.get(..text.len() - body.len()).unwrap_or_default();
+    let earlier: Vec<&str> = body.trim_end().lines().map(without_how).collect();
+    let (day, how) = (day(&source.time), taught.lesson.apply());
     let said = format!(
         "The user said so on {day}. If this statement contradicts the text above, follow this \
-         statement."
+         statement. How to apply: {how}"
     );
-    Ok(format!("{}\n\n{}\n\n{said}\n", text.trim_end(), quoted(taught.sentence)))
+    Ok(format!("{head}{}\n\n{}\n\n{said}\n", earlier.join("\n"), quoted(taught.sentence)))
+}
+
+/// Removes from a line that explains a statement how to apply it.
+fn without_how(line: &str) -> &str {
+    let how = line.find(" How to apply:").filter(|_| is_frame(line));
+    how.and_then(|at| line.get(..at)).unwrap_or(line)
 }
 
 /// Shortens a sentence to one line, without words such as "remember that".
@@ -143,7 +147,7 @@ pub fn quoted(sentence: &str) -> String {
 
 /// Whether a line of a topic only explains the statement before it.
 pub fn is_frame(line: &str) -> bool {
-    line.starts_with("The user said so on ") || line.starts_with("How to apply:")
+    ["The user said so on ", REWORDED, "How to apply:"].iter().any(|start| line.starts_with(start))
 }
 
 /// Formats a time as RFC 3339.
@@ -187,7 +191,21 @@ mod tests {
         check("Remember that the importer runs twice.", "the importer runs twice.");
         check("Remember: don't push to main", "don't push to main");
         check("Keep in mind for the future that it is slow", "it is slow");
+        check("Remember to sign every tag", "sign every tag");
+        check("Remember this: the demo is late", "the demo is late");
+        check("Remember this project has no CI", "this project has no CI");
+        check("Don't forget that staging is shared", "staging is shared");
+        check("The backups are on hp-9, please remember that.", "The backups are on hp-9");
+        check("Merk dir: die Backups liegen auf hp-9", "die Backups liegen auf hp-9");
+        check("Vergiss nicht, dass der Import langsam ist.", "der Import langsam ist.");
+        check("Die Backups liegen auf hp-9, merk dir das bitte!", "Die Backups liegen auf hp-9");
+        check("Souviens-toi que la démo est vendredi", "la démo est vendredi");
+        check("覚えておいて：本番はtokyo-7です。", "本番はtokyo-7です。");
+        check("本番はtokyo-7ということを覚えておいてください。", "本番はtokyo-7");
+        check("请记住我们用 pnpm", "我们用 pnpm");
         check("Never push to main.", "Never push to main.");
+        check("We never forget a password", "We never forget a password");
+        check("覚えておいて。", "覚えておいて。");
         check("remember", "remember");
     }
 }

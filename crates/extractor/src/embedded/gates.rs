@@ -59,6 +59,16 @@ pub fn unless_asked(plain: &str) -> Option<No> {
     found.map(|(_, no)| no).or_else(|| plain.starts_with(QUOTED).then_some(No::Reported))
 }
 
+/// Whether a sentence is an order about the text after its colon, which is not the user's statement.
+pub fn opens_material(plain: &str) -> bool {
+    TABLE.gates.material.match_any(plain)
+}
+
+/// Whether a sentence is about this moment, this change or this file.
+pub fn is_of_the_moment(plain: &str) -> bool {
+    TABLE.gates.of_the_moment.match_any(plain)
+}
+
 /// Returns the request in a polite question such as "can you always …".
 pub fn without_politeness(plain: &str) -> Option<&str> {
     const ASKED: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];

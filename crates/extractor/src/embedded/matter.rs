@@ -48,6 +48,11 @@ mod tests {
         check("use pnpm in the frontend", "use yarn in the backend", false);
         check("use pnpm in the frontend", "use yarn in the frontend", true);
         check("Please answer in German.", "always reply in English", true);
+        check("Bitte antworte auf Deutsch.", "Answer in English from now on.", true);
+        check("Réponds en français", "日本語で答えてください", true);
+        check("Responde siempre en español", "以后请用中文回答。", true);
+        check("I prefer short answers.", "keep your explanations detailed", true);
+        check("translate it to German", "answer in English", false);
         check("production is at Hetzner", "prod runs on AWS now", true);
         check("production is at Hetzner", "staging runs on AWS now", false);
         check("I use vim", "I switched to Zed", true);
@@ -58,6 +63,8 @@ mod tests {
         check("we release from the stable branch", "merge into main with a squash", false);
         check("use tabs", "use spaces", true);
         check("keep tabs in generated files", "keep spaces in generated files", false);
+        check("use single quotes", "from now on, use double quotes", true);
+        check("use single quotes in Python", "use double quotes in JavaScript", false);
         check("use pnpm", "never use yarn", false);
         check("sign every commit", "sign every tag", false);
     }

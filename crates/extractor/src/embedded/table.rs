@@ -20,6 +20,7 @@ const SOURCE: &str = include_str!("table.toml");
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Table {
     pub(super) gates: Gates,
+    answers: Answers,
     pub(super) wishes: Wishes,
     pub(super) filler_words: HashSet<String>,
     pub(super) filler_phrases: Vec<String>,
@@ -41,10 +42,15 @@ fn pattern<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Regex, D
     compile(&text).map_err(serde::de::Error::custom)
 }
 
+fn some_pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
+    pattern(from).map(Some)
+}
+
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Gates {
     pub(super) secret: Patterns,
     pub(super) reported: Patterns,
+    pub(super) material: Patterns,
     pub(super) hedged: Patterns,
     pub(super) of_the_moment: Patterns,
     pub(super) question_words: Vec<String>,
@@ -55,10 +61,21 @@ pub(super) struct Wishes {
     pub(super) remember: Patterns,
     pub(super) recollection: Patterns,
     pub(super) statement: Patterns,
+    #[serde(deserialize_with = "some_pattern")]
+    pub(super) before: Option<Regex>,
+    #[serde(deserialize_with = "some_pattern")]
+    pub(super) after: Option<Regex>,
     pub(super) alone: Patterns,
     pub(super) opens_rules: Patterns,
     pub(super) forget: Patterns,
     pub(super) forget_task: Patterns,
+}
+
+/// Recognizes statements about the agent's answers.
+#[derive(Debug, Default, Deserialize)]
+struct Answers {
+    when: Patterns,
+    but: Patterns,
 }
 
 /// A rule that recognizes a lesson in a sentence.
@@ -108,6 +125,8 @@ pub enum Lesson {
     /// A standing order.
     Standing,
     Preference,
+    /// How the user likes the agent's answers, in all projects.
+    Answers,
     Person,
     /// Another person and their responsibility.
     People,
@@ -125,10 +144,20 @@ impl Lesson {
     pub fn kind(self) -> MemoryKind {
         match self {
             Lesson::Standing | Lesson::Preference => MemoryKind::Feedback,
-            Lesson::Person => MemoryKind::User,
+            Lesson::Person | Lesson::Answers => MemoryKind::User,
             Lesson::Pointer => MemoryKind::Reference,
             _ => MemoryKind::Project,
         }
+    }
+
+    /// Returns the lesson of a normalized sentence that would otherwise teach `self`.
+    pub(super) fn of_answers(self, plain: &str) -> Self {
+        let Answers { when, but } = &TABLE.answers;
+        let is_about_work = matches!(self, Self::Standing | Self::Preference | Self::Asked);
+        if is_about_work && when.match_any(plain) && !but.match_any(plain) {
+            return Self::Answers;
+        }
+        self
     }
 
     /// Returns how later readers should apply the memory.
@@ -174,14 +203,15 @@ mod tests {
 
     #[test]
     fn the_search_for_words_loses_no_match() {
-        let Table { gates, wishes, rules, .. } = &*TABLE;
-        let Gates { secret, reported, hedged, of_the_moment, .. } = gates;
+        let Table { gates, wishes, answers, rules, .. } = &*TABLE;
+        let Gates { secret, reported, material, hedged, of_the_moment, .. } = gates;
         let Wishes { remember, recollection, statement, alone, opens_rules, .. } = wishes;
         let Wishes { forget, forget_task, .. } = wishes;
         let buts = rules.rules.iter().map(|rule| &rule.but);
         let lists = [
             secret,
             reported,
+            material,
             hedged,
             of_the_moment,
             remember,
@@ -191,6 +221,8 @@ mod tests {
             opens_rules,
             forget,
             forget_task,
+            &answers.when,
+            &answers.but,
             &rules.when,
         ];
         lists.into_iter().chain(buts).for_each(check_list);

@@ -4,6 +4,7 @@ use bethink_facts::RecordedStatement;
 use bethink_transcript::{Seq, UnixMicros};
 
 use super::asked::{MemoryRequestKind, memory_request};
+use super::draft::without_request;
 use super::gates::{self, No};
 use super::parsed::{ParsedSentence, ParsedStatement};
 use super::plain::links;
@@ -68,7 +69,8 @@ impl<'a> StatementReader<'_, 'a> {
                 && !self.continued(*sentence, plain)
                 && !statement.is_document()
             {
-                if sentence.opens() && !opens_own_list(plain) {
+                let opens_list = sentence.opens() && !opens_own_list(plain);
+                if opens_list || gates::opens_material(plain) {
                     // The text after it was copied, or is a list of tasks.
                     return;
                 }
@@ -88,7 +90,7 @@ impl<'a> StatementReader<'_, 'a> {
         let Some(request) = memory_request(plain, sentence.opens()) else { return false };
         match request {
             MemoryRequestKind::Forget => self.found.forget.push((self.said.seq, sentence.text)),
-            MemoryRequestKind::Remember if plain.ends_with('?') => return false,
+            MemoryRequestKind::Remember if plain.ends_with(['?', '？']) => return false,
             MemoryRequestKind::Remember => self.take_asked(sentence, plain),
             MemoryRequestKind::RememberAfter => self.following = Some(Following::default()),
             MemoryRequestKind::RememberBefore => {
@@ -116,15 +118,18 @@ impl<'a> StatementReader<'_, 'a> {
     }
 
     fn take_asked(&mut self, sentence: Sentence<'a>, plain: &str) {
-        if let Some(no) = gates::never(sentence.text, plain) {
+        let is_task_now = plain.contains("remember to ") && gates::is_of_the_moment(plain);
+        let no = is_task_now.then_some(No::OfTheMoment);
+        if let Some(no) = no.or_else(|| gates::never(sentence.text, plain)) {
             self.found.declined.push((self.said.seq, sentence.text, no));
             return;
         }
         if Meaning::of(sentence.text).words.is_empty() {
             return;
         }
-        let rule = rule_for(plain).or_else(|| rule_for(without_asking(plain)));
+        let rule = rule_for(plain).or_else(|| rule_for(without_request(plain)));
         let lesson = rule.map_or_else(|| looks_like(sentence.text, plain), |rule| rule.lesson);
+        let lesson = lesson.of_answers(without_request(plain));
         self.push(sentence, lesson, rule.map_or("remember", |rule| &rule.name), true);
     }
 
@@ -141,7 +146,7 @@ impl<'a> StatementReader<'_, 'a> {
             return;
         }
         if Meaning::of(sentence.text).words.len() >= rule.least_words {
-            self.push(sentence, rule.lesson, &rule.name, false);
+            self.push(sentence, rule.lesson.of_answers(plain), &rule.name, false);
         }
     }
 
@@ -204,16 +209,9 @@ fn opens_own_list(plain: &str) -> bool {
         && !plain.contains("these points")
 }
 
-/// Returns the text to remember, without the words that request it.
-fn without_asking(plain: &str) -> &str {
-    let rest = plain.split_once([' ', ',', ':']).map_or(plain, |(_, rest)| rest).trim_start();
-    let fillers = ["that ", "to ", "this: ", "dir, dass ", "dir dass ", "que ", "dass "];
-    fillers.iter().find_map(|filler| rest.strip_prefix(filler)).unwrap_or(rest)
-}
-
 /// Guesses the kind of a statement without a matching rule.
 fn looks_like(sentence: &str, plain: &str) -> Lesson {
-    let rest = without_asking(plain);
+    let rest = without_request(plain);
     let begins = |words: &[&str]| words.iter().any(|word| rest.starts_with(word));
     if !links(sentence).is_empty() {
         Lesson::Pointer

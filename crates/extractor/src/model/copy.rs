@@ -233,7 +233,7 @@ impl MemoryCopy {
         let unwanted = lines.find(|line| {
             !before.contains(*line) && {
                 let meaning = Meaning::of(line);
-                self.refused.iter().any(|refused| refused.same(&meaning) || refused.within(line))
+                self.refused.iter().any(|refused| meaning.repeats(refused) || refused.within(line))
             }
         });
         unwanted.map_or(Ok(()), |line| Err(RefusedWrite::Unwanted(super::spot::shown(line.trim()))))

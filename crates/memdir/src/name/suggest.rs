@@ -16,11 +16,26 @@ impl Name {
     /// Makes a name from words: `Köln: "fog" & rain` → `koln-fog-rain`. Latin letters lose their diacritics, which not
     /// every keyboard has; letters of other scripts stay. The result is always a valid name, but the name may be taken.
     pub fn suggest(words: &str) -> Name {
-        let slug = slug(words);
+        let slug = slug(words, Letters::Folded);
         let own = if slug.is_empty() { PLAIN.to_owned() } else { slug };
         // A topic must not have the name of the index or a device.
         let parsed = Name::parse(&own).or_else(|_| Name::parse(&format!("{PLAIN}-{own}")));
         parsed.unwrap_or_else(|_| Name(PLAIN.to_owned()))
+    }
+
+    /// Returns a title for a topic whose name is made from words, if the name lost letters with diacritics: `größe` →
+    /// `Größe`.
+    pub fn title_with_letters(words: &str) -> Option<String> {
+        let (kept, folded) = (slug(words, Letters::Kept), slug(words, Letters::Folded));
+        (kept != folded && !kept.is_empty()).then(|| in_words(&kept))
+    }
+
+    /// Returns a title made from words.
+    pub fn title_of(words: &str) -> String {
+        match slug(words, Letters::Kept) {
+            slug if slug.is_empty() => in_words(PLAIN),
+            slug => in_words(&slug),
+        }
     }
 
     /// Returns the topic's title from its header, or else its name in words.
@@ -49,9 +64,16 @@ fn in_words(name: &str) -> String {
     }
 }
 
-fn slug(text: &str) -> String {
+/// What happens to Latin letters with diacritics.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Letters {
+    Kept,
+    Folded,
+}
+
+fn slug(text: &str, letters: Letters) -> String {
     let mut out = String::new();
-    for word in fold(text).split('-').filter(|word| !word.is_empty()).take(MOST_WORDS) {
+    for word in fold(text, letters).split('-').filter(|word| !word.is_empty()).take(MOST_WORDS) {
         if !out.is_empty() && out.chars().count() + word.chars().count() >= MOST_CHARS {
             break;
         }
@@ -70,18 +92,18 @@ fn cut(slug: &str) -> String {
 }
 
 /// Converts to lower case, with `-` between words.
-fn fold(text: &str) -> String {
+fn fold(text: &str, letters: Letters) -> String {
     let mut out = String::new();
     let mut latin = false;
     for c in text.nfkd() {
         if is_combining_mark(c) {
-            if !latin {
+            if !latin || letters == Letters::Kept {
                 out.push(c);
             }
             continue;
         }
         latin = c.is_ascii_alphabetic();
-        match spelled(c) {
+        match spelled(c).filter(|_| letters == Letters::Folded) {
             Some(letters) => out.push_str(letters),
             // An apostrophe is part of a word.
             None if matches!(c, '\'' | '’') => {}
@@ -145,6 +167,24 @@ mod tests {
         assert_eq!(title("plans/user_role", Some("plans/user_role")), "User role");
         assert_eq!(title("fog", Some("The Fog")), "The Fog");
         assert_eq!(title("東京", None), "東京");
+    }
+
+    #[test]
+    fn a_title_keeps_the_letters_that_a_name_loses() {
+        let check = |words: &str, expect: Option<&str>| {
+            assert_eq!(Name::title_with_letters(words).as_deref(), expect, "{words}");
+        };
+        check("die Oberfläche bleibt grün", Some("Die oberfläche bleibt grün"));
+        check("Straße nach Łódź", Some("Straße nach łódź"));
+        check("déploie le vendredi!", Some("Déploie le vendredi"));
+        check("use tabs", None);
+        check("東京のサーバー", None);
+        check("", None);
+        assert_eq!(
+            Name::title_of("antworte auf Spanisch, für immer"),
+            "Antworte auf spanisch für immer"
+        );
+        assert_eq!(Name::title_of("!"), "Note");
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use bethink_api as api;
 use bethink_memdir::Scope;
 use bethink_service::{Result, ServiceError};
 use bethink_store::{CandidateFilter, CandidateState, StoredCandidate};
-use bethink_transcript::SessionId;
+use bethink_transcript::{SessionId, UnixMicros};
 use uuid::Uuid;
 
 use super::shown;
@@ -25,7 +25,7 @@ impl MemoryService {
         let project = self.project(&self.waiting_candidate(id).await?.project_dir).await?;
         let _one = project.turns.extracting.lock().await;
         let candidate = self.waiting_candidate(id).await?;
-        let new = new_topic(&candidate, &request)?;
+        let new = new_topic(&candidate, &request, ("person", self.cx.now()))?;
         let note = format!("kept candidate {id}");
         let author = Author { session: Some(candidate.session), note, ..Author::person() };
         let scope = request.scope.unwrap_or(Scope::of(new.kind));
@@ -55,7 +55,7 @@ impl MemoryService {
             kind: request.kind,
             scope: request.scope,
         };
-        let new = new_topic(&candidate, &wanted)?;
+        let new = new_topic(&candidate, &wanted, ("agent", self.cx.now()))?;
         let note = format!("kept candidate {}", candidate.id);
         let author = Author { note, ..Author::agent(request.session_id.map(SessionId)) };
         let scope = wanted.scope.unwrap_or(Scope::of(new.kind));
@@ -132,12 +132,18 @@ impl MemoryService {
     }
 }
 
-fn new_topic(candidate: &StoredCandidate, request: &api::KeepCandidate) -> Result<NewTopic> {
+/// Makes a topic from a candidate. `by` says who words the request's text, and when.
+fn new_topic(
+    candidate: &StoredCandidate,
+    request: &api::KeepCandidate,
+    by: (&'static str, UnixMicros),
+) -> Result<NewTopic> {
     let wording = TopicWording {
         text: request.text.as_deref(),
         description: request.description.as_deref(),
         questions: checked_questions(&request.questions)?,
         kind: request.kind,
+        by: Some(by),
     };
     let made = topic(&[candidate], &wording);
     let (text, description, source) =

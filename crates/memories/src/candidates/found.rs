@@ -62,7 +62,11 @@ impl MemoryService {
             if sure.iter().any(|(said, _)| said.same(&meaning)) {
                 continue;
             }
-            let same = known.iter().position(|(known, _)| known.same(&meaning));
+            let is_same = |(said, one): &(Meaning, StoredCandidate)| match one.state {
+                CandidateState::Dropped => meaning.repeats(said),
+                _ => meaning.same(said),
+            };
+            let same = known.iter().position(is_same);
             let Some(at) = same else {
                 known.push((meaning, new.clone()));
                 out.new.push(new);

@@ -78,10 +78,15 @@ async fn a_kept_candidate_is_a_memory_with_its_source_and_quotation() {
     let text = memories.memory("/project", Scope::Private, &written.name).await.unwrap().text;
     let topic = header::read(&text);
     let source = topic.header.source.unwrap();
+    let strategy = source.strategy;
     assert_eq!((source.session, source.messages), (one.session_id.to_string(), vec!["1".into()]));
     assert_eq!(topic.header.kind, Some(MemoryKind::Feedback));
     assert!(topic.body.contains("Retries need a limit in the settings."), "{text}");
     assert!(topic.body.contains(&format!("> {SAID}")), "{text}");
+    // The text was written now, by a person; only the quotation is old.
+    assert_ne!(topic.header.modified, Some(source.time));
+    assert!(topic.body.contains(", after this earlier statement:\n"), "{text}");
+    assert_eq!(strategy, "person");
     assert_eq!(waiting(&memories).await.len(), 0);
     let all = memories.candidates("/project", true).await.unwrap().candidates;
     assert_eq!(
@@ -108,6 +113,18 @@ async fn a_dropped_candidate_is_not_offered_in_other_words() {
     let done = hear(&memories, session(&memories).await, AGAIN).await;
     assert_eq!((done.candidates.len(), done.memories.len()), (0, 0));
     assert_eq!(memories.drop_candidate(one.id).await.unwrap_err().kind, ErrorKind::Conflict);
+    // Nor is it learned from a sentence that a rule is sure of. The opposite decision is.
+    let chosen = candidate(
+        &memories,
+        "I decided to go with Kafka instead of RabbitMQ because we need replay.",
+    );
+    memories.drop_candidate(chosen.await.id).await.unwrap();
+    let again = "We decided on Kafka rather than RabbitMQ since replay is needed.";
+    let done = hear(&memories, session(&memories).await, again).await;
+    assert_eq!((done.candidates.len(), done.memories.len()), (0, 0));
+    let opposite = "We decided on RabbitMQ rather than Kafka since replay is not needed.";
+    let done = hear(&memories, session(&memories).await, opposite).await;
+    assert_eq!(done.memories.len(), 1, "{done:?}");
     memories.cx.stop().await;
 }
 

@@ -1,9 +1,10 @@
 //! Writes the text of a topic from a candidate: the user's own words, and when and where they were said.
 
-use bethink_extractor::embedded::draft;
-use bethink_memdir::{Header, MemoryKind, Source, header};
+use bethink_extractor::embedded::draft::{self, REWORDED};
+use bethink_memdir::{Header, MemoryKind, Name, Source, header};
 use bethink_service::rfc3339;
 use bethink_store::StoredCandidate;
+use bethink_transcript::UnixMicros;
 
 /// The parts of a topic that are not the user's own words.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(super) struct TopicWording<'a> {
     pub(super) description: Option<&'a str>,
     pub(super) questions: Vec<String>,
     pub(super) kind: Option<MemoryKind>,
+    /// Who wrote `text`, and when.
+    pub(super) by: Option<(&'static str, UnixMicros)>,
 }
 
 /// Returns the topic's text, its description and its source. `said` are statements with the same meaning, newest first.
@@ -25,24 +28,34 @@ pub(super) fn topic(
     let text = wording.text.map(str::trim).filter(|text| !text.is_empty());
     let first = text.unwrap_or(&newest.sentence);
     let description = draft::description(wording.description.unwrap_or(first));
+    // The time of a text in other words is not the time of the statement.
+    let (strategy, written_at) = match wording.by.filter(|_| text.is_some()) {
+        Some((by, at)) => (by, at),
+        None => (draft::STRATEGY, newest.said_at),
+    };
     let source = Source {
         session: newest.session.to_string(),
         messages: vec![newest.seq.0.to_string()],
-        strategy: draft::STRATEGY.to_owned(),
+        strategy: strategy.to_owned(),
         time: rfc3339(newest.said_at),
         ..Source::default()
     };
     let head = Header {
-        name: None,
+        name: Name::title_with_letters(&description),
         description: Some(description.clone()),
         kind: Some(wording.kind.unwrap_or(newest.kind)),
-        modified: Some(source.time.clone()),
+        modified: Some(rfc3339(written_at)),
         source: Some(source.clone()),
         questions: wording.questions.clone(),
         recall: None,
         faults: Vec::new(),
     };
     let mut parts: Vec<String> = text.map(str::to_owned).into_iter().collect();
+    if text.is_some() {
+        let time = rfc3339(written_at);
+        let day = time.split('T').next().unwrap_or(&time);
+        parts.push(format!("{REWORDED}{day}, after this earlier statement:"));
+    }
     let mut quoted: Option<&str> = None;
     for one in said {
         if quoted != Some(&one.sentence) {

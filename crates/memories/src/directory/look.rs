@@ -11,8 +11,8 @@ use bethink_service::{Result, locked};
 
 use super::OpenDirectory;
 use crate::directory::{DirectorySnapshot, IndexFile, MemoryDirectory, MemoryTopic};
-use crate::held_back::without_secrets;
 use crate::refused::{refused, unusable};
+use crate::secret_lines::without_secrets;
 
 impl MemoryDirectory {
     pub(super) fn open(&self, held: &mut OpenDirectory, make: bool) -> Result<()> {

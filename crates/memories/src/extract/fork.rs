@@ -9,6 +9,7 @@ use bethink_extractor::model::instruction::{ExtractionInstruction, MANIFEST_ROWS
 use bethink_extractor::model::{
     self as engine, ExtractionDesk, MemoryCopy, MemoryTool, Table, Toolset, blocks,
 };
+use bethink_memdir::index::remove_all;
 use bethink_memdir::{Scope, Source};
 use bethink_models::{Errand, Purpose};
 use bethink_service::{ModelStep, Result, rfc3339};
@@ -93,22 +94,28 @@ impl MemoryService {
         Ok(is_good.then_some(learned))
     }
 
-    /// Returns a copy of the current memory, and the rules for changing it.
+    /// Returns a copy of the current memory, and the rules for changing it. Topics with a secret are not shown to the
+    /// model, and neither are their lines in the index.
     async fn desk(&self, project: &MemoryProject) -> Result<ExtractionDesk> {
         let known = self.known_topics(project).await?;
         let refused = self.unwanted(project, &known).await?;
-        let topics = |scope: Scope| {
-            let of_scope = known.iter().filter(move |known| known.scope == scope);
-            of_scope.map(|KnownTopic { name, text, .. }| (name.clone(), text.clone())).collect()
+        let of_scope = async |scope: Scope| {
+            let directory = project.directory(scope);
+            let shown = self.snapshot(directory).await?;
+            let hidden = self.held_back_topics(directory, &shown).await;
+            let topics =
+                known.iter().filter(|one| one.scope == scope && !hidden.contains(&one.name));
+            let topics = topics.map(|KnownTopic { name, text, .. }| (name.clone(), text.clone()));
+            Result::Ok((topics.collect::<Vec<_>>(), remove_all(&shown.index_text(), &hidden)))
         };
-        let index = self.snapshot(project.directory(Scope::Private)).await?.index_text();
-        let team = self.snapshot(project.directory(Scope::Team)).await?.index_text();
-        let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
+        let (topics, index) = of_scope(Scope::Private).await?;
+        let (team_topics, team) = of_scope(Scope::Team).await?;
+        let copy = MemoryCopy::new(topics, index, refused);
         let dir = project.directory(Scope::Private).dir.display().to_string();
         // The project has a team if the team directory exists.
         let proposals = project.directory(Scope::Team).dir.is_dir();
         let table = Table { dir, proposals };
-        Ok(ExtractionDesk::new(table, copy.with_team(topics(Scope::Team), team)))
+        Ok(ExtractionDesk::new(table, copy.with_team(team_topics, team)))
     }
 
     fn act_on_blocks(&self, errand: Errand<'_>, desk: &ExtractionDesk, answer: &str) {

@@ -48,7 +48,7 @@ impl MemoryService {
         let refused = self.cx.store().refused_statements(project.key.clone()).await?;
         let mut found: Vec<Meaning> = refused
             .into_iter()
-            .map(|RefusedStatement { words, negative }| Meaning { words, negative })
+            .map(|RefusedStatement { words, negative }| Meaning::from_stored(words, negative))
             .collect();
         let mut topics = self.histories(project.directory(Scope::Private), known).await?;
         topics.extend(self.histories(project.directory(Scope::Person), known).await?);
@@ -69,7 +69,7 @@ impl MemoryService {
         if meaning.words.is_empty() {
             return Ok(());
         }
-        let Meaning { words, negative } = meaning;
+        let (words, negative) = meaning.into_stored();
         let refused = RefusedStatement { words, negative };
         Ok(self.cx.store().refuse_statement(project.key.clone(), refused, self.cx.now()).await?)
     }

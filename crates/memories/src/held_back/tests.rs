@@ -51,6 +51,14 @@ async fn recalls_robot(memories: &MemoryService) -> bool {
     found.iter().any(|memory| memory.content.contains("deploy robot") || memory.name == "robot")
 }
 
+/// Returns the private index as prompts show it, and as `bethink memory index` shows it.
+async fn indexes(memories: &MemoryService) -> [String; 2] {
+    let project = memories.project(DIR).await.unwrap();
+    let snapshots = memories.snapshots_soon(&project).await;
+    let [shown, ..] = memories.index_texts(&project, DIR, &snapshots).await;
+    [shown, memories.memory_index(DIR, None).await.unwrap().content]
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_private_text_with_a_secret_waits_for_the_person() {
     let home = tempfile::tempdir().unwrap();
@@ -105,12 +113,18 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
     );
     fs::write(dir.join("robot.md"), &text).unwrap();
     let line = format!("- [Robot](robot.md) — uses {}\n- [Crane](crane.md) — yellow\n", key());
-    fs::write(dir.join("MEMORY.md"), line).unwrap();
+    fs::write(dir.join("MEMORY.md"), &line).unwrap();
     let project = memories.project(DIR).await.unwrap();
     project.directory(Scope::Private).doubt();
     let shown = memories.snapshot(project.directory(Scope::Private)).await.unwrap();
     assert_eq!(shown.index_text(), "- [Crane](crane.md) — yellow\n");
     assert!(!recalls_robot(&memories).await);
+    // A line that does not contain the secret is left out, too, because its topic is not recalled.
+    fs::write(dir.join("MEMORY.md"), line.replace(&key(), "a key")).unwrap();
+    project.directory(Scope::Private).doubt();
+    assert_eq!(indexes(&memories).await, ["- [Crane](crane.md) — yellow\n"; 2]);
+    fs::write(dir.join("MEMORY.md"), &line).unwrap();
+    project.directory(Scope::Private).doubt();
     let hook = memories.recall_for_hook(DIR, QUESTION, &Default::default(), None).await.unwrap();
     assert_eq!(hook.len(), 0);
     let view = json!({ "command": "view", "path": "/memories/robot.md" });
@@ -139,5 +153,8 @@ async fn a_secret_that_somebody_saved_is_not_shown_until_it_is_allowed() {
         .await
         .unwrap();
     assert!(recalls_robot(&memories).await);
+    fs::write(dir.join("MEMORY.md"), line.replace(&key(), "a key")).unwrap();
+    project.directory(Scope::Private).doubt();
+    assert!(indexes(&memories).await.iter().all(|index| index.contains("robot.md")));
     memories.cx.stop().await;
 }

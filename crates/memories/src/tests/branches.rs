@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::home::{extract, say, session_in, start};
 
-use crate::prompt::index_texts;
 use crate::service::MemoryService;
 
 fn git(dir: &Path, args: &[&str]) {
@@ -48,12 +47,11 @@ async fn seen(memories: &MemoryService, dir: &str) -> (Vec<String>, Vec<String>,
     let listed = memories.memories(dir, None, None, None).await.unwrap().memories;
     let listed = listed.iter().map(|one| named(&one.name, &one.unmerged)).collect();
     let project = memories.project(dir).await.unwrap();
-    let unmerged = memories.unmerged(&project, dir).await;
     let mut snapshots = <[std::sync::Arc<crate::DirectorySnapshot>; 3]>::default();
     for (shown, scope) in snapshots.iter_mut().zip(Scope::ALL) {
         *shown = memories.snapshot_anew(project.directory(scope)).await.unwrap();
     }
-    (recalled, listed, index_texts(&snapshots, &unmerged)[0].clone())
+    (recalled, listed, memories.index_texts(&project, dir, &snapshots).await[0].clone())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::home::{session_in, start};
 use crate::memory_write::Expected;
-use crate::prompt::index_texts;
 use crate::service::MemoryService;
 
 const LANGUAGE: &str = "I want all answers in German, with short sentences.";
@@ -34,7 +33,7 @@ async fn indexes(memories: &MemoryService, dir: &str) -> [String; 3] {
     for (shown, scope) in snapshots.iter_mut().zip(Scope::ALL) {
         *shown = memories.snapshot_anew(project.directory(scope)).await.unwrap();
     }
-    index_texts(&snapshots, &crate::UnmergedTopics::new())
+    memories.index_texts(&project, dir, &snapshots).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -52,6 +52,29 @@ pub(super) fn is_identifier(value: &str) -> bool {
     value.contains(['_', '-', '.', '/', ':']) && is_humps(value)
 }
 
+/// Returns whether a value consists of words with hyphens like a passphrase: two words and a number, such as
+/// `Winter-Blau-77` or `Winter_Blau_77`, or at least four words. Names with hyphens mostly contain a word from a list.
+pub(super) fn is_passphrase(value: &str) -> bool {
+    let mut words: usize = 0;
+    let mut numbers: usize = 0;
+    let is_title_case = value.contains(char::is_lowercase)
+        && value.split('_').all(|part| !part.starts_with(char::is_lowercase));
+    for part in value.split(|c| c == '-' || c == '_' && is_title_case) {
+        let lower = part.to_lowercase();
+        match part.len() {
+            1..=4 if part.bytes().all(|byte| byte.is_ascii_digit()) => numbers += 1,
+            3.. if part.chars().all(char::is_alphabetic)
+                && !TABLE.words.phrase_words.contains(&lower)
+                && is_word(part) =>
+            {
+                words += 1;
+            }
+            _ => return false,
+        }
+    }
+    words >= 4 || words >= 2 && numbers == 1
+}
+
 /// Returns whether every piece between separators and case changes is a word, a short number, or both.
 pub(super) fn is_humps(value: &str) -> bool {
     let mut humps: Vec<String> = Vec::new();

@@ -108,6 +108,29 @@ fn topic(description: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_with_a_secret_is_not_shown_to_the_model() {
+    let home = tempfile::tempdir().unwrap();
+    let (memories, model) = boot_with(&home, &[]).await;
+    let id = session(&memories).await;
+    let project = memories.project("/project").await.unwrap();
+    let dir = &project.directory(Scope::Private).dir;
+    std::fs::create_dir_all(dir).unwrap();
+    let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let text = format!("---\ndescription: the harbour robot\n---\nIt uses {key}\n");
+    std::fs::write(dir.join("robot.md"), text).unwrap();
+    std::fs::write(dir.join("MEMORY.md"), "- [Robot](robot.md) — the harbour robot\n").unwrap();
+    project.directory(Scope::Private).doubt();
+    let read = call("t1", "Read", &json!({ "file_path": dir.join("robot.md") }));
+    model.answers.lock().unwrap().push_back(json!([read]));
+    end_turn(&memories, id).await;
+    extract(&memories, id).await;
+    let asked = format!("{:?}", model.asked.lock().unwrap());
+    assert!(!asked.is_empty() && asked.contains("pnpm"));
+    assert!(!asked.contains(&key) && !asked.contains("harbour robot"), "{asked}");
+    memories.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fork_of_the_session_writes_with_the_clients_own_tools() {
     let home = tempfile::tempdir().unwrap();
     let probe = boot(&home).await;
