@@ -206,7 +206,7 @@ impl Case {
             return Err(format!("an unbroken history was mended: {repair:?}"));
         }
         let prompt = ValidPrompt::check(view.messages).map_err(|f| format!("refused: {f:?}"))?;
-        let body = assemble(&prompt, &[], self.decisions.boundary.is_some());
+        let body = assemble(&prompt, &[], "[]", self.decisions.boundary.is_some());
         let messages: Vec<Value> = serde_json::from_slice(&body.messages)
             .map_err(|e| format!("not JSON: {e}: {}", String::from_utf8_lossy(&body.messages)))?;
         let faults = prompt::faults(&messages);

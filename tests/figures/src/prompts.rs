@@ -30,7 +30,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let build = || {
         let view = view(&history, &decisions, ViewOptions::default());
         let prompt = ValidPrompt::check(view.messages).expect("a valid prompt");
-        assemble(&prompt, &[], false).messages
+        assemble(&prompt, &[], "[]", false).messages
     };
     let plain: Value = serde_json::from_slice(&build()).expect("JSON");
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
