@@ -32,6 +32,8 @@ pub struct Export {
     compactions: VecDeque<CompactionRecord>,
     part: ExportStage,
     newest: Seq,
+    /// The last of the imported lines with bethink's own view.
+    imported_view: Vec<u8>,
 }
 
 impl TransferService {
@@ -49,6 +51,7 @@ impl TransferService {
             compactions: compactions.into(),
             part: ExportStage::Records { after_line: 0 },
             newest: Seq::ZERO,
+            imported_view: Vec::new(),
         })
     }
 }
@@ -88,6 +91,12 @@ impl Export {
             out.extend_from_slice(raw);
             out.extend_from_slice(tail);
             self.ending.wrote(head, raw, tail);
+            if message.is_none() {
+                let line = [&head[..], raw, tail].concat();
+                if line.starts_with(br#"{"type":"bethink""#) {
+                    self.imported_view = line;
+                }
+            }
             if let Some((session, seq)) = message
                 && *session == self.session.id
             {
@@ -171,8 +180,11 @@ impl Export {
         let tagged = born_here && !self.session.tags.is_empty();
         let mut out = Vec::new();
         if let Some(view) = self.transfer.sessions.carried_view(self.session.id).await? {
-            let line = self.writer.view_line(&view);
-            self.push(&mut out, &line);
+            let end = format!(r#""bethink":{view}}}"#);
+            if !self.imported_view.trim_ascii_end().ends_with(end.as_bytes()) {
+                let line = self.writer.view_line(&view);
+                self.push(&mut out, &line);
+            }
         }
         if self.ending.wants_metadata(given || tagged) {
             let lines =

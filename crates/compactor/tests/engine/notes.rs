@@ -1,7 +1,8 @@
 //! Level 1: notes replace what they cover; missing facts are added from history.
 
 use bethink_compactor::{
-    EmbeddedSummarizer, NotesSummarizer, SessionNotes, Summarizer, SummaryLevel,
+    CompactionFailure, EmbeddedSummarizer, NotesSummarizer, SessionNotes, Summarizer, SummaryLevel,
+    Trigger,
 };
 use bethink_transcript::Seq;
 use serde_json::{Value, json};
@@ -92,4 +93,20 @@ fn notes_that_leave_a_large_tail_give_way_unless_nothing_else_may_be_written() {
     let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
     assert_eq!(outcome.level, SummaryLevel::SessionMemory);
     assert!(outcome.boundary.kept_from <= Seq(41), "{}", outcome.boundary.kept_from);
+}
+
+/// Notes that do not reach the user's newest task leave it to another level, which keeps the task whole.
+#[test]
+fn notes_that_lag_behind_a_large_task_give_way() {
+    let old = notes(TEXT, 10);
+    let level = NotesSummarizer { notes: &old, is_only: false };
+    let mut messages = busy(60);
+    messages.push(say(&(0..5_900).map(|n| format!("word{n} ")).collect::<String>()));
+    let compacted = |ladder: Vec<&dyn Summarizer>| {
+        try_compact(&messages, &Ask { ladder, trigger: Trigger::Auto, ..Ask::default() })
+    };
+    assert_eq!(compacted(vec![&level]).unwrap_err(), CompactionFailure::LargeRequest);
+    let outcome = compacted(vec![&level, &EmbeddedSummarizer]).unwrap();
+    assert_eq!(outcome.level, SummaryLevel::Embedded);
+    assert_eq!(outcome.boundary.kept_from, Seq(messages.len() as u64));
 }
