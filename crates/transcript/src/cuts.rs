@@ -23,9 +23,9 @@ pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<us
 /// Finds the ranges that must stay whole.
 #[derive(Default)]
 struct Spans<'a> {
-    calls: HashMap<&'a ToolUseId, usize>,
     chunks: HashMap<&'a AssistantMessageId, usize>,
-    waiting: HashMap<&'a ToolUseId, usize>,
+    /// Calls without a result: their message and block.
+    waiting: HashMap<&'a ToolUseId, (usize, &'a Block)>,
     /// The last message in which the user said something and did not only return results.
     last_speech: Option<usize>,
     /// Where the newest assistant message begins, and its id.
@@ -54,16 +54,16 @@ impl<'a> Spans<'a> {
                 self.newest = Some((i, id));
             }
         }
-        for (id, _, _) in message.tool_uses() {
-            if !self.calls.contains_key(id) {
-                self.calls.insert(id, i);
-                self.waiting.insert(id, i);
+        for (id, _, block) in message.tool_uses() {
+            // A client may use an id again, but a copy of a waiting call is the same call (see `arrange`).
+            if self.waiting.get(id).is_none_or(|(_, known)| known.json != block.json) {
+                self.waiting.insert(id, (i, block));
             }
         }
         let is_result = |block: &Block| matches!(block.kind, BlockKind::ToolResult { .. });
         let only_results = !message.blocks.is_empty() && message.blocks.iter().all(is_result);
         for (id, _, _) in message.tool_results() {
-            if let Some(called) = self.waiting.remove(id) {
+            if let Some((called, _)) = self.waiting.remove(id) {
                 self.whole.push((called, i));
             }
         }
@@ -84,7 +84,7 @@ impl<'a> Spans<'a> {
         }
         // A call without a result is still running if neither side has said anything since.
         let newest = self.newest.map_or(0, |(start, _)| start);
-        for &called in self.waiting.values() {
+        for &(called, _) in self.waiting.values() {
             if called >= newest && self.last_speech.is_none_or(|spoke| spoke < called) {
                 block(called, count);
             }
@@ -100,7 +100,7 @@ mod tests {
     use crate::message::{MessageMeta, MessageSource, UnixMicros};
     use bytes::Bytes;
 
-    /// `u` speech, `r1,r2` results, `a` words, `a#1` a chunk with id 1, `a#1+t1` with a call.
+    /// `u` speech, `r1,r2` results, `a` words, `a#1` a chunk with id 1, `a#1+t1` with a call, `a+t1=2` with another input.
     fn check(history: &str, expect: &[usize]) {
         let messages: Vec<Message> =
             history.split_whitespace().enumerate().map(|(i, word)| message(i, word)).collect();
@@ -122,11 +122,10 @@ mod tests {
             let mut parts = word.split('+');
             let id = parts.next().and_then(|a| a.split_once('#')).map(|(_, id)| id);
             let mut blocks = vec![r#"{"type":"text","text":"x"}"#.to_owned()];
-            blocks.extend(
-                parts.map(|t| {
-                    format!(r#"{{"type":"tool_use","id":"{t}","name":"n","input":{{}}}}"#)
-                }),
-            );
+            blocks.extend(parts.map(|t| {
+                let (t, input) = t.split_once('=').unwrap_or((t, "1"));
+                format!(r#"{{"type":"tool_use","id":"{t}","name":"n","input":{{"n":{input}}}}}"#)
+            }));
             let id = id.map_or(String::new(), |id| format!(r#""assistant_message_id":"{id}","#));
             format!(r#"{{"role":"assistant",{id}"content":[{}]}}"#, blocks.join(","))
         };
@@ -156,6 +155,15 @@ mod tests {
         check("u a+t1 u a", &[0, 1, 2, 3, 4]);
         check("u a+t1 a+t2 r2 a+t3 r3", &[0, 1, 2, 4, 6]);
         check("u a#1+t1 a#1+t2 r2", &[0, 1]);
+    }
+
+    /// Some clients use the ids of calls again. Each call stays with its own result.
+    #[test]
+    fn a_call_whose_id_was_used_before_stays_whole() {
+        check("u a+t1 r1 a+t1 r1 u", &[0, 1, 3, 5, 6]);
+        check("u a+t1 r1 a+t1", &[0, 1, 3]);
+        check("u a+t1 u a+t1=2 r1", &[0, 1, 2, 3, 5]);
+        check("u a+t1 a+t1 r1", &[0, 1, 4]);
     }
 
     #[test]
