@@ -110,7 +110,9 @@ pub enum CompactionFailure {
         "the system prompt and the tools take {fixed} tokens, and compaction starts at {auto} tokens, so a compaction cannot free enough tokens"
     )]
     NoRoom { fixed: u64, auto: u64 },
-    #[error("the newest message is large, and is shown whole for as long as it fits")]
+    #[error(
+        "the user's newest messages are large and stay whole until the model has answered, and compacting the messages before them would free too little"
+    )]
     LargeRequest,
     #[error("every attempt was rejected: {}", .0.join("; "))]
     Refused(Vec<String>),
@@ -132,21 +134,25 @@ pub fn compact(
     if room < MIN_ROOM {
         return Err(CompactionFailure::NoRoom { fixed: input.fixed_tokens, auto });
     }
-    let mut sizes = Sizes { before, most: auto, room };
+    let mut sizes = Sizes { before, most: auto, room, notes_tail: u64::MAX };
     let mut refused = Vec::new();
     if let Some(cut) = large_request(input, tail_limit(room, 100)) {
         let blocking = (input.thresholds.blocking as f64 / input.scale.max(1.0)) as u64;
         // Restored instructions and reminders follow.
         let nearly = auto + blocking.saturating_sub(auto) * 3 / 4;
-        for most in [auto, nearly] {
-            sizes.most = most;
-            for (_, share) in ATTEMPTS {
-                for level in ladder {
-                    if let Ok(outcome) = attempt(input, *level, &sizes, &cut, share) {
-                        return Ok(outcome);
-                    }
+        sizes.most = nearly;
+        let mut largest = None;
+        for (_, share) in ATTEMPTS {
+            for level in ladder {
+                match attempt(input, *level, &sizes, &cut, share) {
+                    Ok(outcome) if outcome.tokens_after < auto => return Ok(outcome),
+                    Ok(outcome) => largest = largest.or(Some(outcome)),
+                    Err(_) => {}
                 }
             }
+        }
+        if let Some(outcome) = largest {
+            return Ok(outcome);
         }
         let has_other_level = ladder.iter().any(|l| l.level() != SummaryLevel::SessionMemory);
         if before < blocking || !has_other_level {
@@ -157,8 +163,10 @@ pub fn compact(
     for (tail, share) in ATTEMPTS {
         for level in ladder {
             let cut = plan_cut(input, room, tail, level.covers());
-            let is_small = has_small_tail(*level, &cut, tail_limit(room, tail), ladder.len() == 1);
-            match is_small.and_then(|()| attempt(input, *level, &sizes, &cut, share)) {
+            if ladder.len() > 1 {
+                sizes.notes_tail = tail_limit(room, tail);
+            }
+            match attempt(input, *level, &sizes, &cut, share) {
                 Ok(outcome) => return Ok(CompactionOutcome { refused, ..outcome }),
                 Err(reason) if reason == NOTHING => refused.push(reason),
                 Err(reason) => refused.push(format!("{}: {reason}", level.level().as_str())),
@@ -178,6 +186,8 @@ struct Sizes {
     most: u64,
     /// Room for messages under the `auto` threshold.
     room: u64,
+    /// The most that the messages after notes may take. There is no limit if notes are the only level.
+    notes_tail: u64,
 }
 
 /// Returns the cut before the user's newest words, if a prompt that nobody has answered ends with them and they take more
@@ -194,22 +204,6 @@ fn large_request(input: &CompactionInput<'_>, most: u64) -> Option<Cut> {
     is_large.then_some(Cut { kept_from: first?, tail_tokens, clipped: Vec::new() })
 }
 
-/// Rejects notes if the messages that they do not cover take more than `most` tokens, unless notes are the only level.
-fn has_small_tail(
-    level: &dyn Summarizer,
-    cut: &Cut,
-    most: u64,
-    is_only: bool,
-) -> Result<(), String> {
-    if level.level() == SummaryLevel::SessionMemory && cut.tail_tokens > most && !is_only {
-        return Err(format!(
-            "the messages that the notes do not cover have {} tokens; at most {most} are allowed",
-            cut.tail_tokens
-        ));
-    }
-    Ok(())
-}
-
 /// Tries one level with this percentage of the summary's full share. Rejects a compaction that frees too little.
 fn attempt(
     input: &CompactionInput<'_>,
@@ -218,13 +212,19 @@ fn attempt(
     cut: &Cut,
     share: u64,
 ) -> Result<CompactionOutcome, String> {
-    let Sizes { before, most, room } = *sizes;
+    let Sizes { before, most, room, notes_tail } = *sizes;
     if !covers_something(input, cut) {
         return Err(NOTHING.to_owned());
     }
     if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
         return Err(format!(
             "this summary covers only the messages up to {through}, and there is no room to keep all later messages"
+        ));
+    }
+    if level.level() == SummaryLevel::SessionMemory && cut.tail_tokens > notes_tail {
+        return Err(format!(
+            "the messages that the notes do not cover have {} tokens; at most {notes_tail} are allowed",
+            cut.tail_tokens
         ));
     }
     let (boundary, restored) = draft(input, level, cut, room, share)?;

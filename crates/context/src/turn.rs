@@ -69,7 +69,7 @@ pub struct Turn {
 /// Why there is no prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPrompt {
-    #[error("no message in view has content that a provider accepts")]
+    #[error("no message has content that a provider accepts")]
     Empty,
     /// A bug in bethink.
     #[error("the prompt breaks a rule of the Messages API: {0}")]

@@ -11,8 +11,8 @@ pub(crate) fn orient(bench: &mut DreamBench) {
         "topics: {topics} ({own} written by bethink, {people} by people), {bytes} bytes"
     ));
     if people > 0 {
-        let kept = "topics that people wrote or edited are not reworded, and merged only with a topic that has all \
-                    of their text";
+        let kept = "topics that people wrote or edited are not reworded, and are merged into another topic only if it \
+                    already has all of their text";
         bench.note(kept.to_owned());
     }
     let index = match bench.index() {

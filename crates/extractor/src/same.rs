@@ -34,7 +34,7 @@ const TEACHING: &str = "always never now going forward henceforth future remembe
 
 /// Marks a stored word as one that the statement decides against.
 const AGAINST: char = '≠';
-/// Words of decisions and reasons, which do not tell two decisions apart.
+/// Words that are common in decisions and reasons. They are ignored when two decisions are compared.
 const DECIDING: &str = "decide decided choose chose chosen go going went gone pick picked opt opted settle settled use using \
     used switch switched take keep stick instead rather than over place opposed because since due need needs needed reason \
     wir uns haben nehmen nutzen verwenden entschieden statt anstatt weil";
@@ -72,7 +72,7 @@ impl Meaning {
         Self { words: words.chain(digits.map(str::to_owned)).collect(), negative, against }
     }
 
-    /// Returns the words in the form in which they are stored, with what the statement decides against among them.
+    /// Returns the words in the form in which they are stored: those that the statement decides against are marked.
     pub fn into_stored(self) -> (BTreeSet<String>, bool) {
         let against = self.against.iter().map(|word| format!("{AGAINST}{word}"));
         (self.words.into_iter().chain(against).collect(), self.negative)
@@ -85,15 +85,18 @@ impl Meaning {
         Self { words, negative, against }
     }
 
-    /// Whether this repeats a statement that a person refused. Decisions with the same choice and other words are the
-    /// same.
+    /// Whether this repeats a statement that a person refused. Two decisions for and against the same things are the same,
+    /// also in other words.
     pub fn repeats(&self, refused: &Self) -> bool {
-        let bare = |words: &BTreeSet<String>| words - &*IN_DECISIONS;
-        let (own, others) = (bare(&self.words), bare(&refused.words));
+        if !self.agrees(refused) || !self.figures().eq(refused.figures()) {
+            return false;
+        }
+        if self.same(refused) {
+            return true;
+        }
+        let (own, others) = (&self.words - &*IN_DECISIONS, &refused.words - &*IN_DECISIONS);
         let least = if self.against.is_empty() { SAME } else { SAME_CHOICE };
-        let is_like = own.len().min(others.len()) >= 2 && likeness(&own, &others) >= least;
-        self.same(refused)
-            || is_like && self.agrees(refused) && self.figures().eq(refused.figures())
+        own.len().min(others.len()) >= 2 && likeness(&own, &others) >= least
     }
 
     /// Whether both are negative or neither, and both decide against the same thing or nothing.

@@ -121,11 +121,17 @@ impl MemoryService {
         let found = self.cx.store().memory_versions(filter).await?;
         let before = found.iter().find(|v| v.hash != current && v.bytes.is_some());
         before.map(|v| v.number).ok_or_else(|| {
-            let detail = match current.is_empty() && found.is_empty() {
-                true => format!("{file} not found, neither the file nor an earlier version of it"),
-                false => format!("no version of {file} differs from its current text"),
+            let (detail, hint) = match current.is_empty() && found.is_empty() {
+                true => (
+                    format!("there is neither the file {file} nor an earlier version of it"),
+                    "`bethink memory ls` lists the topics",
+                ),
+                false => (
+                    format!("there is no earlier version of {file} with another text"),
+                    "`bethink memory history NAME` lists the versions",
+                ),
             };
-            ServiceError::not_found(detail).hint("`bethink memory ls` lists the topics")
+            ServiceError::not_found(detail).hint(hint)
         })
     }
 }

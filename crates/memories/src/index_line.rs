@@ -64,7 +64,7 @@ impl MemoryService {
         done.err().map(|error| format!("could not update MEMORY.md: {}", error.detail))
     }
 
-    /// Returns what the index says about each topic.
+    /// Returns the title and description of each topic, for its line in the index.
     async fn all_words(&self, directory: &Arc<MemoryDirectory>) -> Vec<TopicWords> {
         let shown = self.snapshot(directory).await.unwrap_or_default();
         shown.topics.values().map(|topic| topic.words()).collect()

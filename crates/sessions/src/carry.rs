@@ -98,7 +98,7 @@ impl SessionService {
         let is_shown = |entry: &CarriedEntry| matches!(entry, CarriedEntry::Decision { kind, .. } if kind == "shown");
         let (model, todos) = (model_of(&session), KeptState::parse(&session.state).todos);
         let default = ModelSpec { name: model.name.clone(), ..self.model_or_default(None)? };
-        // The export of an imported file that was only read has the same bytes as the file.
+        // If nothing has changed since the import, the export has the same bytes as the imported file.
         let is_as_imported = session.content_hash.is_some() && model == default && todos.is_none();
         if is_as_imported && entries.iter().all(is_shown) {
             return Ok(None);

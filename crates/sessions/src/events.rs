@@ -27,8 +27,8 @@ pub struct SessionEvents {
     sent: Seq,
     /// Whether messages after `sent` must be replayed from history first.
     behind: bool,
-    /// Whether compactions made after message `sent` may have been missed, too.
-    is_reset: bool,
+    /// Whether a compaction made right after message `sent` may have been missed, too.
+    may_miss_compaction: bool,
 }
 
 impl SessionEvents {
@@ -52,7 +52,7 @@ impl SessionEvents {
                 Ok(event) if event.kind() == "message" && event.seq() <= self.sent => {}
                 Ok(event) => self.missed.push_back(event),
                 Err(broadcast::error::RecvError::Lagged(_)) => {
-                    (self.behind, self.is_reset) = (true, true);
+                    (self.behind, self.may_miss_compaction) = (true, true);
                     self.missed.push_back(reset(self.sent));
                 }
                 Err(broadcast::error::RecvError::Closed) => return None,
@@ -78,7 +78,7 @@ impl SessionEvents {
                 }
             })
         };
-        if std::mem::take(&mut self.is_reset) {
+        if std::mem::take(&mut self.may_miss_compaction) {
             self.missed.extend(made_after(first));
         }
         for message in &messages {
@@ -124,7 +124,16 @@ impl SessionService {
             missed.push_front(reset(sent));
         }
         let sessions = self.clone();
-        let is_reset = behind;
-        Ok(SessionEvents { sessions, session: id, missed, live, stop, sent, behind, is_reset })
+        let may_miss_compaction = behind;
+        Ok(SessionEvents {
+            sessions,
+            session: id,
+            missed,
+            live,
+            stop,
+            sent,
+            behind,
+            may_miss_compaction,
+        })
     }
 }

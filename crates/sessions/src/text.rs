@@ -86,8 +86,8 @@ fn parse(field: &'static str, range: &str) -> Result<(Option<usize>, Option<usiz
     }
 }
 
-/// Returns the bytes of the characters in this range. A range within a character becomes that character, so that a reader
-/// who continues after it gets on.
+/// Returns the bytes of the characters in this range. A range inside one character becomes that character, so that a reader
+/// that continues at `next_byte` always makes progress.
 fn bytes_of(text: &str, (from, to): (Option<usize>, Option<usize>)) -> Range<usize> {
     let (from, to) = (from.unwrap_or(0), to.unwrap_or(text.len()));
     let start = text.floor_char_boundary(from);

@@ -39,7 +39,7 @@ pub enum Repair {
     DuplicateResultDropped { tool_use_id: ToolUseId, seq: Seq },
     #[error("call in message {seq} left out: its id {tool_use_id} was used before")]
     DuplicateCallDropped { tool_use_id: ToolUseId, seq: Seq },
-    #[error("call in message {seq} renamed: its id {tool_use_id} was used before")]
+    #[error("call in message {seq} has a new id: its id {tool_use_id} was used before")]
     ReusedIdRenamed { tool_use_id: ToolUseId, seq: Seq },
     #[error("late result of {tool_use_id} in message {seq} moved up to its call")]
     LateResultMoved { tool_use_id: ToolUseId, seq: Seq },
@@ -272,24 +272,23 @@ impl TurnTable {
     }
 
     fn answer_open_calls(&mut self) {
-        for turn in &mut self.turns {
-            let (mut speech, mut open) = (Vec::with_capacity(turn.speech.len()), Vec::new());
-            for block in std::mem::take(&mut turn.speech) {
-                if let BlockKind::ToolUse { id, .. } = &block.kind
-                    && let Some(call) = self.calls.get(id).filter(|call| !call.is_answered)
-                {
-                    let (tool_use_id, seq) = (id.clone(), block.origin.seq());
-                    if call.is_copy {
-                        self.repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
-                        continue;
-                    }
-                    open.push(missing_result(id, seq));
-                    self.repairs.push(Repair::ResultSynthesised { tool_use_id, seq });
+        let Self { turns, calls, repairs, .. } = self;
+        for turn in turns {
+            let results = &mut turn.results;
+            turn.speech.retain(|block| {
+                let BlockKind::ToolUse { id, .. } = &block.kind else { return true };
+                let Some(call) = calls.get(id).filter(|call| !call.is_answered) else {
+                    return true;
+                };
+                let (tool_use_id, seq) = (id.clone(), block.origin.seq());
+                if call.is_copy {
+                    repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
+                    return false;
                 }
-                speech.push(block);
-            }
-            turn.speech = speech;
-            turn.results.extend(open);
+                results.push(missing_result(id, seq));
+                repairs.push(Repair::ResultSynthesised { tool_use_id, seq });
+                true
+            });
         }
     }
 }

@@ -29,7 +29,7 @@ pub enum Variant {
     Trimmed,
     /// Changed so that a provider accepts it.
     Mended,
-    /// With an id of its own, because the client used the id before.
+    /// With a new id, because the client had already used the id for another call.
     Renamed,
     /// Without images and documents.
     WithoutMedia,

@@ -33,7 +33,7 @@ pub struct Export {
     part: ExportStage,
     newest: Seq,
     /// The last of the imported lines with bethink's own view.
-    imported_view: Vec<u8>,
+    imported_view: Bytes,
 }
 
 impl TransferService {
@@ -51,7 +51,7 @@ impl TransferService {
             compactions: compactions.into(),
             part: ExportStage::Records { after_line: 0 },
             newest: Seq::ZERO,
-            imported_view: Vec::new(),
+            imported_view: Bytes::new(),
         })
     }
 }
@@ -91,11 +91,9 @@ impl Export {
             out.extend_from_slice(raw);
             out.extend_from_slice(tail);
             self.ending.wrote(head, raw, tail);
-            if message.is_none() {
-                let line = [&head[..], raw, tail].concat();
-                if line.starts_with(br#"{"type":"bethink""#) {
-                    self.imported_view = line;
-                }
+            // The whole of a line without a message is its head.
+            if message.is_none() && head.starts_with(br#"{"type":"bethink""#) {
+                self.imported_view = head.clone();
             }
             if let Some((session, seq)) = message
                 && *session == self.session.id

@@ -98,7 +98,8 @@ fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
             format!("restored {} to the state before the last consolidation", files(n)),
         ),
         (_, true) if result.notes.iter().any(|note| note.phase != DreamPhase::Orient) => {
-            StyledText::new().put(Tone::Warn, "nothing was changed; the notes above are for you")
+            StyledText::new()
+                .put(Tone::Warn, "nothing was changed; the notes above say what to check yourself")
         }
         (_, true) if lines.is_empty() => {
             StyledText::new().put(Tone::Good, "the memory is tidy; nothing to do")
@@ -171,7 +172,7 @@ mod tests {
         let noted = DreamResult { notes: noted, ..DreamResult::default() };
         assert_eq!(
             shown(&outcome(&noted, LOOK)),
-            "nothing was changed; the notes above are for you\n"
+            "nothing was changed; the notes above say what to check yourself\n"
         );
         let left = DreamLeft { file: "one.md".into(), why: "it was edited".into() };
         let left = DreamResult { left_alone: vec![left], ..result() };

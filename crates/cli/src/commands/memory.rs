@@ -168,7 +168,7 @@ async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
             index.dir
         ),
         None if (index.content.lines().count() as u64) < index.lines => format!(
-            "{size}; prompts contain all of it except topics that are suppressed or contain a secret; stored in {}",
+            "{size}; prompts leave out topics that are suppressed, and those with a possible secret that nobody allowed; stored in {}",
             index.dir
         ),
         None => format!("{size}; prompts contain all of it; stored in {}", index.dir),

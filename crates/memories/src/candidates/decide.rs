@@ -132,7 +132,7 @@ impl MemoryService {
     }
 }
 
-/// Makes a topic from a candidate. `by` says who words the request's text, and when.
+/// Makes a topic from a candidate. `by` is the author of the request's text, and the time.
 fn new_topic(
     candidate: &StoredCandidate,
     request: &api::KeepCandidate,

@@ -85,7 +85,7 @@ async fn a_kept_candidate_is_a_memory_with_its_source_and_quotation() {
     assert!(topic.body.contains(&format!("> {SAID}")), "{text}");
     // The text was written now, by a person; only the quotation is old.
     assert_ne!(topic.header.modified, Some(source.time));
-    assert!(topic.body.contains(", after this earlier statement:\n"), "{text}");
+    assert!(topic.body.contains(", in place of this statement:\n"), "{text}");
     assert_eq!(strategy, "person");
     assert_eq!(waiting(&memories).await.len(), 0);
     let all = memories.candidates("/project", true).await.unwrap().candidates;

@@ -54,7 +54,7 @@ pub(super) fn topic(
     if text.is_some() {
         let time = rfc3339(written_at);
         let day = time.split('T').next().unwrap_or(&time);
-        parts.push(format!("{REWORDED}{day}, after this earlier statement:"));
+        parts.push(format!("{REWORDED}{day}, in place of this statement:"));
     }
     let mut quoted: Option<&str> = None;
     for one in said {
