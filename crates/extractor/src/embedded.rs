@@ -187,8 +187,8 @@ impl<'a> Extractor<'a> {
             let described = Meaning::of(&topic.header.description.unwrap_or_default());
             let is_ours = topic.header.source.is_some_and(|source| source.strategy == STRATEGY);
             // The user came back to what they said before the topic's newest statement.
-            let is_newer = is_ours && meaning.about(&described) && at > said_at(known);
-            meaning.same(&described) || meaning.within(topic.body) && !(at.is_some() && is_newer)
+            let is_newer = || is_ours && at > said_at(known) && meaning.about(&described);
+            meaning.same(&described) || meaning.within(topic.body) && !is_newer()
         };
         self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(says_it)
     }

@@ -15,8 +15,8 @@ use bethink_sessions::{
 };
 use bethink_transcript::Role;
 
-use crate::branches::unmerged_last;
-use crate::directory::DirectorySnapshot;
+use crate::branches::{UnmergedTopics, unmerged_last};
+use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -183,13 +183,24 @@ impl MemoryService {
         let overridden = person.overridden_by(private, team);
         let mut texts = <[String; 3]>::default();
         for ((text, scope), snapshot) in texts.iter_mut().zip(Scope::ALL).zip(snapshots) {
-            let held_back = self.held_back_topics(project.directory(scope), snapshot).await;
-            let own = overridden.iter().filter(|_| scope == Scope::Person);
-            let hidden = snapshot.suppressed().chain(&held_back).chain(own);
-            *text = index::remove_all(&snapshot.index_text(), hidden);
-            *text = unmerged_last(text, scope, &unmerged);
+            let shown = self.shown_index(project.directory(scope), snapshot, &unmerged).await;
+            let hidden = overridden.iter().filter(|_| scope == Scope::Person);
+            *text = index::remove_all(&shown, hidden);
         }
         texts
+    }
+
+    /// Returns a directory's index without suppressed topics and those with a secret. Lines of topics from unmerged branches
+    /// come last.
+    pub(crate) async fn shown_index(
+        &self,
+        directory: &MemoryDirectory,
+        snapshot: &DirectorySnapshot,
+        unmerged: &UnmergedTopics,
+    ) -> String {
+        let held_back = self.held_back_topics(directory, snapshot).await;
+        let hidden = snapshot.suppressed().chain(&held_back);
+        unmerged_last(&index::remove_all(&snapshot.index_text(), hidden), directory.scope, unmerged)
     }
 }
 

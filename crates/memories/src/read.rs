@@ -7,7 +7,7 @@ use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 
-use crate::branches::{UnmergedTopics, unmerged_last};
+use crate::branches::UnmergedTopics;
 use crate::directory::{MemoryDirectory, MemoryTopic};
 use crate::recall::view::key_of;
 use crate::refused::text_of;
@@ -79,11 +79,8 @@ impl MemoryService {
         let snapshot = self.snapshot(directory).await?;
         let text = snapshot.index.as_ref().map_or("", |index| index.text.as_str());
         let unmerged = self.unmerged(&project, project_dir).await;
-        let held_back = self.held_back_topics(directory, &snapshot).await;
-        let hidden = snapshot.suppressed().chain(&held_back);
-        let last = index::remove_all(&snapshot.index_text(), hidden);
-        let last = unmerged_last(&last, directory.scope, &unmerged);
-        let shown = index::shown(&last);
+        let text_shown = self.shown_index(directory, &snapshot, &unmerged).await;
+        let shown = index::shown(&text_shown);
         Ok(api::MemoryIndex {
             dir: directory.dir.display().to_string(),
             scope: directory.scope,

@@ -124,20 +124,19 @@ fn assigned(candidate: &SecretCandidate<'_>) -> bool {
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
     let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     let one_word = !value.chars().any(char::is_whitespace);
-    let is_phrase = is_password_name(&candidate.head) && is_passphrase(value);
-    if !(digits || is_phrase)
-        || !letters
-        || !one_word
-        || is_call(candidate)
-        || is_about(&candidate.head)
-    {
+    if !letters || !one_word || is_call(candidate) || is_about(&candidate.head) {
+        return false;
+    }
+    let is_password = is_password_name(&candidate.head);
+    let is_phrase = is_password && is_passphrase(value);
+    if !(digits || is_phrase) {
         return false;
     }
     let code = value.contains("://") || value.contains("::");
     if code || refers(value) || is_uuid(value) || is_known_term(value) || says_nothing(value) {
         return false;
     }
-    if is_password_name(&candidate.head) {
+    if is_password {
         let is_name = !is_phrase && (is_path(value) || is_identifier(value));
         return entropy(value) >= LEAST_PASSWORD && !is_name;
     }
