@@ -12,6 +12,9 @@ use crate::table::{Goal, Row};
 /// Size of a text in bytes: a request with its answer has about 2 KB.
 const SMALL_BYTES: usize = 1900;
 const SMALL_PAIRS: usize = 5000;
+/// Number of sessions of some 2 KB, and of the requests of each after its first.
+const SHORT_SESSIONS: usize = 200;
+const SHORT_STEPS: usize = 10;
 /// Number of calls before the measurement.
 const WARM_PAIRS: usize = 200;
 /// Size of a history of 200,000 tokens in bytes, with messages as long as a coding agent's.
@@ -30,7 +33,7 @@ pub fn home(url: &str) -> Home {
 }
 
 pub fn rows() -> Vec<Row> {
-    [small_rows(), large_rows()].concat()
+    [first_rows(), short_rows(), large_rows()].concat()
 }
 
 /// Times of single calls, directly and through the gateway.
@@ -111,8 +114,37 @@ fn asking(text: &str) -> Value {
     json!({"model": "scripted-1", "max_tokens": 1000, "messages": [{"role": "user", "content": text}]})
 }
 
+/// Measures the later requests of short sessions.
+fn short_rows() -> Vec<Row> {
+    let mut pair = Pair::new(|home| home);
+    let mut measured = Times::default();
+    for session in 0..SHORT_SESSIONS {
+        let mut body = asking(&format!("{session} {}", "word ".repeat(SMALL_BYTES / 5)));
+        body["metadata"] = in_session(session);
+        for step in 0..=SHORT_STEPS {
+            let answer = pair.call(step, &body);
+            let messages = body["messages"].as_array_mut().expect("messages");
+            messages.push(json!({"role": "assistant", "content": answer["content"]}));
+            messages.push(json!({"role": "user", "content": "Go on."}));
+        }
+        let times = std::mem::take(&mut pair.times);
+        measured.straight.extend(&times.straight[1..]);
+        measured.through.extend(&times.through[1..]);
+    }
+    let row = |percent, most| {
+        let what = format!("gateway, 2 KB, session going on, added p{percent}");
+        Row::new(what, measured.added(percent), "ms", Goal::AtMost(most)).detail(measured.detail())
+    };
+    vec![row(50, 0.15), row(99, 1.0)]
+}
+
+/// The metadata with which a coding agent names its session.
+fn in_session(number: usize) -> Value {
+    json!({"user_id": format!("user_a_account_b_session_0197f3c2-7d1e-7c55-9d0e-{number:012x}")})
+}
+
 /// Measures requests that each begin a new session.
-fn small_rows() -> Vec<Row> {
+fn first_rows() -> Vec<Row> {
     let mut pair = Pair::new(|home| home);
     for number in 0..WARM_PAIRS + SMALL_PAIRS {
         if number == WARM_PAIRS {
@@ -123,7 +155,7 @@ fn small_rows() -> Vec<Row> {
     }
     let times = &pair.times;
     let row = |percent, most| {
-        let what = format!("gateway, 2 KB, added p{percent}");
+        let what = format!("gateway, 2 KB, new session, added p{percent}");
         Row::new(what, times.added(percent), "ms", Goal::AtMost(most)).detail(times.detail())
     };
     vec![row(50, 0.3), row(99, 1.0)]
@@ -140,8 +172,7 @@ fn large_rows() -> Vec<Row> {
     }
     messages.push(json!({"role": "user", "content": "Go on."}));
     let mut body = asking("");
-    body["metadata"] =
-        json!({"user_id": "user_a_account_b_session_0197f3c2-7d1e-7c55-9d0e-2a4f6c8e0b13"});
+    body["metadata"] = in_session(1);
     for number in 0..LARGE_PAIRS + 2 {
         if number == 2 {
             pair.times = Times::default();
