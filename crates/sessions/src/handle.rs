@@ -31,6 +31,8 @@ const UNSEEN_TOKENS: u64 = 5_000;
 pub(crate) const MAX_LOAD_BYTES: usize = 32 << 20;
 /// Maximum number of handles. A handle of a session that is not in memory takes a few hundred bytes.
 const MAX_HANDLES: usize = 4_096;
+/// The fraction of a limit that is freed when it is exceeded.
+const FREED: usize = 16;
 
 /// A service's state for one session while the session is in memory.
 pub trait SessionFeature: Any + Send + Sync {
@@ -110,6 +112,8 @@ pub struct SessionHandle {
     evicted: Mutex<Option<EvictedSession>>,
     remembered: Mutex<Option<RememberedState>>,
     weight: AtomicUsize,
+    /// The size with which the registry counts this session.
+    counted: AtomicUsize,
     pub(crate) touched: AtomicUsize,
     /// Held by everything that may still write because of this state. Dropping the last one ends the wait of
     /// [`LeavingSession::unused`].
@@ -135,6 +139,7 @@ impl SessionHandle {
             evicted: Mutex::default(),
             remembered: Mutex::default(),
             weight: AtomicUsize::new(0),
+            counted: AtomicUsize::new(0),
             touched: AtomicUsize::new(0),
             users: Arc::new(CancellationToken::new().drop_guard()),
             released: AtomicBool::new(false),
@@ -290,6 +295,8 @@ pub(crate) struct Registry {
     /// Sessions that are being released to another daemon.
     leaving: Mutex<HashMap<SessionId, LeavingHandle>>,
     clock: AtomicUsize,
+    /// The sum of the handles' counted sizes. With thousands of sessions, adding up their sizes takes as long as an append.
+    counted: AtomicUsize,
 }
 
 /// The handle of a session that is being released, for requests within the requests that use it.
@@ -376,6 +383,7 @@ impl Registry {
         let mut leaving = locked(&self.leaving);
         let Entry::Vacant(place) = leaving.entry(id) else { return None };
         let removed = locked(&self.handles).remove(&id);
+        self.uncount(removed.as_deref());
         let handle = removed.as_ref().map(Arc::downgrade).unwrap_or_default();
         let unused = removed.as_ref().map(|handle| handle.users.token().clone());
         let unused = unused.unwrap_or_else(|| {
@@ -403,7 +411,8 @@ impl Registry {
     }
 
     pub(crate) fn remove(&self, id: SessionId) {
-        locked(&self.handles).remove(&id);
+        let removed = locked(&self.handles).remove(&id);
+        self.uncount(removed.as_deref());
     }
 
     /// Returns the size of all sessions in memory, in bytes.
@@ -412,24 +421,68 @@ impl Registry {
         locked(&self.handles).values().map(|handle| handle.weight()).sum()
     }
 
-    /// Evicts the least recently used sessions until the others fit in `budget` bytes.
+    #[cfg(test)]
+    pub(crate) fn counted(&self) -> usize {
+        self.counted.load(Ordering::Relaxed)
+    }
+
+    /// Counts the bytes by which the session has grown or shrunk since it was last counted.
+    pub(crate) fn count(&self, handle: &SessionHandle) {
+        self.count_as(handle, handle.weight());
+    }
+
+    fn count_as(&self, handle: &SessionHandle, bytes: usize) {
+        let before = handle.counted.swap(bytes, Ordering::Relaxed);
+        self.counted.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// Evicts sessions if they may take more than `budget` bytes.
     pub(crate) fn trim(&self, budget: usize) {
-        let mut handles = locked(&self.handles);
-        let mut all: usize = handles.values().map(|handle| handle.weight()).sum();
-        // A handle in use has references outside the table.
-        let is_idle = |handle: &Arc<SessionHandle>| Arc::strong_count(handle) == 1;
-        let touched = |handle: &Arc<SessionHandle>| handle.touched.load(Ordering::Relaxed);
-        while all > budget {
-            let idle = handles.values_mut().filter(|handle| is_idle(handle) && handle.weight() > 0);
-            let Some(oldest) = idle.min_by_key(|handle| touched(handle)) else { break };
-            all = all.saturating_sub(oldest.weight());
-            *oldest = Arc::new(oldest.without_state());
+        let is_too_large = self.counted.load(Ordering::Relaxed) > budget;
+        if is_too_large || locked(&self.handles).len() > MAX_HANDLES {
+            self.evict(budget);
         }
-        while handles.len() > MAX_HANDLES {
-            let idle = handles.values().filter(|handle| is_idle(handle));
-            let Some(oldest) = idle.min_by_key(|handle| touched(handle)) else { break };
-            let oldest = oldest.id;
-            handles.remove(&oldest);
+    }
+
+    /// Weighs all sessions. If they exceed `budget` bytes, evicts those that were not used for longest until a sixteenth of the
+    /// budget is free, so that the next appends need not weigh all sessions again.
+    pub(crate) fn evict(&self, budget: usize) {
+        let mut handles = locked(&self.handles);
+        let weighed = handles.values().map(|handle| (handle.id, handle.weight()));
+        let weights: HashMap<SessionId, usize> = weighed.collect();
+        let mut all: usize = weights.values().sum();
+        self.counted.store(all, Ordering::Relaxed);
+        for handle in handles.values() {
+            handle.counted.store(weights[&handle.id], Ordering::Relaxed);
+        }
+        // A handle in use has references outside the table.
+        let is_idle = |handle: &&Arc<SessionHandle>| Arc::strong_count(handle) == 1;
+        let idle = handles.values().filter(is_idle);
+        let mut idle: Vec<_> =
+            idle.map(|handle| (handle.touched.load(Ordering::Relaxed), handle.id)).collect();
+        idle.sort_unstable();
+        let room = if all > budget { budget - budget / FREED } else { budget };
+        let mut oldest = idle.iter().map(|(_, id)| id);
+        while all > room
+            && let Some(id) = oldest.next()
+        {
+            let Some(handle) = handles.get_mut(id).filter(|_| weights[id] > 0) else { continue };
+            all -= weights[id];
+            self.count_as(handle, 0);
+            *handle = Arc::new(handle.without_state());
+        }
+        if handles.len() > MAX_HANDLES {
+            let surplus = handles.len() - (MAX_HANDLES - MAX_HANDLES / FREED);
+            for (_, id) in idle.iter().take(surplus) {
+                self.uncount(handles.remove(id).as_deref());
+            }
+        }
+    }
+
+    /// A handle that is not in the table is not counted.
+    fn uncount(&self, removed: Option<&SessionHandle>) {
+        if let Some(handle) = removed {
+            self.count_as(handle, 0);
         }
     }
 }

@@ -118,9 +118,8 @@ impl SessionService {
             last_seq: seqs().max().unwrap_or(0),
             context: self.level_after_append(&handle, &fresh).await,
         };
-        drop(handle);
         // The memory budget also applies to clients that append and never request a prompt.
-        self.trim();
+        self.finish_use(handle);
         Ok((answer, stored.places))
     }
 
@@ -464,7 +463,7 @@ mod tests {
             assert_eq!(handle().await.state.lock().await.is_some(), loads, "{words}");
             assert_eq!(level, append(ids[1], words).await, "the same level as in memory: {words}");
             let kept = home.sessions.handle(ids[1]).await.unwrap();
-            home.sessions.inner.registry.trim(0);
+            home.sessions.inner.registry.evict(0);
             drop(kept);
         }
         // A loaded session has all messages.
@@ -511,7 +510,7 @@ mod tests {
         let half = MAX_LOAD_BYTES / 2;
         let first = append(half).await;
         assert!(is_loaded().await, "a small session is loaded");
-        home.sessions.inner.registry.trim(0);
+        home.sessions.inner.registry.evict(0);
         let second = append(half).await;
         assert_eq!(
             (is_loaded().await, second),
@@ -533,7 +532,7 @@ mod tests {
         assert_eq!((loaded.messages().len(), loaded.estimated()), (3, third));
         let messages = loaded.messages();
         drop((loaded, handle));
-        home.sessions.inner.registry.trim(0);
+        home.sessions.inner.registry.evict(0);
         let evicted = home.sessions.handle(id).await.unwrap();
         assert!(
             evicted.grow(&messages).is_some(),

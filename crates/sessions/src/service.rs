@@ -183,8 +183,15 @@ impl SessionService {
         &self.cx
     }
 
+    /// Ends a use of a session. Evicts unused sessions if all together exceed the budget.
+    pub fn finish_use(&self, handle: Arc<SessionHandle>) {
+        self.inner.registry.count(&handle);
+        drop(handle);
+        self.trim();
+    }
+
     /// Evicts unused sessions until the others fit the budget.
-    pub fn trim(&self) {
+    pub(crate) fn trim(&self) {
         let budget = self.cx.settings().daemon.hot_bytes;
         self.inner.registry.trim(usize::try_from(budget).unwrap_or(usize::MAX));
     }

@@ -87,8 +87,7 @@ impl SessionService {
         let (system, tools) = (Bytes::from(body.system), Bytes::from(around.tools));
         let report = self.handed_out(&handle, &mut loaded, turn, sent);
         drop(loaded);
-        drop(handle);
-        self.trim();
+        self.finish_use(handle);
         join(&system, &body.messages, &tools, &report)
     }
 

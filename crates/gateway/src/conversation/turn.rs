@@ -56,8 +56,7 @@ impl GatewayService {
             self.cache.edited(place.session);
         }
         drop(loaded);
-        drop(handle);
-        self.sessions.trim();
+        self.sessions.finish_use(handle);
         Ok(PreparedPrompt::new(request, &place, prompt))
     }
 

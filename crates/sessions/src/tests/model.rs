@@ -95,7 +95,7 @@ async fn a_fork_repeats_the_last_request_after_a_reload() {
                 {
                     tokio::task::yield_now().await;
                 }
-                home.sessions.inner.registry.trim(0);
+                home.sessions.inner.registry.evict(0);
             }
         }
         home.append(id, &[json!({ "role": "user", "content": "And the harbour?" })]).await;

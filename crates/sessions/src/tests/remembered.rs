@@ -36,7 +36,7 @@ async fn reload(home: &SessionsHome, id: SessionId, way: &str) {
             let title = serde_json::from_value(json!({ "title": "Gauges" })).unwrap();
             home.sessions.patch_session(id, title).await.unwrap();
         }
-        "eviction" => home.sessions.inner.registry.trim(0),
+        "eviction" => home.sessions.inner.registry.evict(0),
         _ => home.sessions.inner.registry.remove(id),
     }
 }

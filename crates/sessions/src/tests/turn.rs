@@ -141,6 +141,7 @@ async fn sessions_that_are_only_appended_to_stay_within_the_budget() {
         home.session(&[json!({ "role": "user", "content": text })]).await;
         let held = home.sessions.inner.registry.weight();
         assert!(held <= BUDGET, "{held} bytes are held after session {n}");
+        assert_eq!(home.sessions.inner.registry.counted(), held, "after session {n}");
         most = most.max(held);
     }
     assert!(most > BUDGET / 4, "sessions are held in memory: {most} bytes");
