@@ -41,6 +41,8 @@ pub struct TurnInputs<'a> {
     /// Whether to remind the model of its todo list.
     pub todos: bool,
     pub limits: &'a StageLimits,
+    /// Whether to leave everything as it is while the prompt is below the level `auto`.
+    pub reduces_when_full: bool,
     pub collapses: bool,
     /// The spans that this prompt may use; none if collapse is off or already done.
     pub collapse: Option<CollapsePolicy<'a>>,
@@ -84,6 +86,11 @@ struct StageDecisions {
 }
 
 impl StageDecisions {
+    fn of(state: &SessionState) -> Self {
+        let decisions = state.decisions.clone();
+        Self { decisions, records: Vec::new(), stages: Vec::new() }
+    }
+
     fn take(&mut self, state: &SessionState, new: Vec<Decision>, stage: Option<api::StageReport>) {
         for record in &new {
             self.decisions.apply(record, &state.history);
@@ -101,6 +108,13 @@ pub fn turn(
 ) -> Result<Turn, NoPrompt> {
     let TurnInputs { around, reminders, todos, limits, collapses, collapse, cache, .. } = inputs;
     let mut decided = reduce(state, limits, now);
+    if inputs.reduces_when_full && !decided.records.is_empty() {
+        let whole = StageDecisions::of(state);
+        let made = make_prompt(state, &whole, around, &cache, collapses)?;
+        if made.report.tokens < state.thresholds.auto {
+            decided = whole;
+        }
+    }
     decided.stages.splice(0..0, inputs.before);
     let is_compacted = inputs.compaction.is_some();
     decided.stages.extend(inputs.compaction);
@@ -170,8 +184,7 @@ impl Turn {
 /// Runs the stages that reduce the view.
 fn reduce(state: &SessionState, limits: &StageLimits, now: UnixMicros) -> StageDecisions {
     let hints = Hints { session: state.id.to_string() };
-    let (decisions, history) = (state.decisions.clone(), &state.history);
-    let mut decided = StageDecisions { decisions, records: Vec::new(), stages: Vec::new() };
+    let (mut decided, history) = (StageDecisions::of(state), &state.history);
     let (new, stage) = budget::decide(history, &decided.decisions, &limits.budget, &hints);
     decided.take(state, new, stage);
     if limits.snip {

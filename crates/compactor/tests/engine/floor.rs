@@ -40,6 +40,17 @@ fn a_large_request_is_kept_whole() {
     assert_eq!(endless.last_seq.0, 1, "it does not fit at all");
 }
 
+/// Some short messages do not show where the work stands, so the round before them is kept, too.
+#[test]
+fn a_few_short_messages_are_no_tail() {
+    let mut messages = vec![say("look around"), call("t1", "Bash", &json!({ "command": "ls" }))];
+    messages.extend([result("t1", &long(3_000)), answer("done"), say("build it")]);
+    messages.push(call("t2", "Bash", &json!({ "command": "make" })));
+    messages.extend([result("t2", &long(1_500)), answer("built"), say("go on")]);
+    let outcome = try_compact(&messages, &Ask::default()).unwrap();
+    assert_eq!(outcome.boundary.kept_from.0, 6);
+}
+
 #[test]
 fn one_giant_turn_keeps_its_calls_and_the_beginning_of_their_results() {
     let mut messages = vec![say("read everything")];

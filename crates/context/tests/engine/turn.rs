@@ -58,6 +58,7 @@ fn inputs<'a>(around: &'a SystemAndTools, limits: &'a StageLimits) -> TurnInputs
         reminders: Vec::new(),
         todos: true,
         limits,
+        reduces_when_full: false,
         collapses: false,
         collapse: None,
         cache: CacheReport::default(),
@@ -117,6 +118,22 @@ fn a_turn_that_is_dropped_changes_nothing() {
     let next = plain(&state, now);
     assert_eq!(next.records, [], "no decision is left to make");
     assert_eq!(bytes(&next.prompt), bytes(&kept.prompt));
+}
+
+#[test]
+fn messages_that_fit_stay_as_they_are_if_the_client_wants_it() {
+    let (around, limits) = (around(), limits());
+    let later = UnixMicros(3 * HOUR_MICROS);
+    let made = |state: &SessionState| {
+        let inputs = TurnInputs { reduces_when_full: true, ..inputs(&around, &limits) };
+        turn(state, inputs, later).unwrap()
+    };
+    let mut state = rounds();
+    assert!(!plain(&state, later).report.stages.is_empty());
+    let whole = made(&state);
+    assert!(whole.report.stages.is_empty());
+    state.thresholds.auto = 1;
+    assert_eq!(bytes(&made(&state).prompt), bytes(&plain(&state, later).prompt));
 }
 
 #[test]

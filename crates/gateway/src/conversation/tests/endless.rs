@@ -198,7 +198,7 @@ async fn thinking_of_another_prompt_stays_away() {
     daemon.shutdown().await;
 }
 
-/// A tool result that was sent unchanged is not shortened later.
+/// A request that fits is sent unchanged, and a tool result that was sent unchanged is not shortened later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_that_went_up_whole_stays_whole() {
     let home = Home::new();
@@ -216,10 +216,16 @@ async fn a_result_that_went_up_whole_stays_whole() {
     client.says(&format!("{}x", " ".repeat(12_000)));
     work(&mut client, 1);
     client.said[5]["content"][1]["name"] = json!("Bash");
+    assert_eq!(client.sends(&daemon).await.prompt, UpstreamPrompt::Unchanged);
+    work(&mut client, 2);
+    client.said[7]["content"][1]["name"] = json!("Bash");
+    client.said[8]["content"][0]["content"] = json!("word ".repeat(20_000));
     let UpstreamPrompt::Changed { messages, .. } = client.sends(&daemon).await.prompt else {
         panic!("the newest result was not shortened");
     };
-    assert_eq!(messages[2], PromptPart::Client(2), "shown before");
+    for shown in [2, 6] {
+        assert_eq!(messages[shown], PromptPart::Client(shown), "shown before");
+    }
     assert!(matches!(messages.last(), Some(PromptPart::Written(_))), "never shown before");
     daemon.shutdown().await;
 }
