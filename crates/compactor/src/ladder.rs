@@ -350,16 +350,15 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
     let tail = if kept_from > last {
         "no other messages are left out.".to_owned()
     } else if in_short {
-        format!(
-            "messages {kept_from} to {last} follow the summary; the older of these are shortened."
-        )
+        format!("messages from {kept_from} on follow the summary; some up to {last} are shortened.")
     } else {
-        format!("messages {kept_from} to {last} follow the summary unchanged.")
+        format!("messages from {kept_from} on follow the summary unchanged.")
     };
     format!(
         "This session continues from an earlier part that no longer fits in the context window. Messages 1 to {covered} are summarized below; {tail} \
          Numbers in brackets are message numbers: the session's history has every message in full \
          (`bethink history --session {session} --message NUMBER`, `bethink search --session {session} WORDS`). \
+         The summary shows how things stood after message {last}; where later messages differ, they are right. \
          Continue the work from where it is now. What is marked as done is done; do not resume a plan or request that the user has since changed."
     )
 }

@@ -49,6 +49,17 @@ impl RecordedStatement {
         self.text.starts_with("[Request interrupted by user")
     }
 
+    /// Whether the user says that the session's task is another one from now on.
+    pub fn changes_task(&self) -> bool {
+        /// Number of characters at the beginning of the text that are searched.
+        const BEGINNING: usize = 200;
+        const WORDS: &str = "new task|different task|stop working on|change of plan|neue aufgabe|nouvelle tâche|nueva tarea|\
+            nova tarefa|nuovo compito|nieuwe taak|新しいタスク|新任务|新しい作業";
+        let start: String = self.text.chars().take(BEGINNING).collect();
+        let start = start.to_lowercase();
+        !start.trim_end().ends_with('?') && WORDS.split('|').any(|words| start.contains(words))
+    }
+
     /// Splits the user's answers to several questions into one statement per question. Any other statement is returned
     /// unchanged.
     pub fn in_parts(&self) -> Vec<Self> {

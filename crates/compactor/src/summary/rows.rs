@@ -23,7 +23,7 @@ pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, show
             one_line(focus, 600)
         ));
     }
-    let (first, last) = (facts.user.first(), facts.user.last());
+    let first = facts.user.first();
     let bytes = |said: &RecordedStatement, most: usize| {
         if shown.contains(&said.seq) { SHOWN_BYTES } else { most }
     };
@@ -31,9 +31,14 @@ pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, show
         let half = (page.left() / 2).max(120);
         page.line_or_part(&format!("- First request: {}", said(first, bytes(first, half))));
     }
-    if let Some(last) = last.filter(|_| facts.user.len() > 1) {
+    let later = facts.user.get(1..).unwrap_or_default();
+    if let Some(change) = later.iter().rev().find(|said| said.changes_task()) {
         let half = (page.left() / 2).clamp(160, 500);
-        page.line_or_part(&format!("- Latest message: {}", said(last, bytes(last, half))));
+        page.line_or_part(&format!("- Changed task: {}", said(change, half)));
+    }
+    if let Some(last) = later.last() {
+        let half = (page.left() / 2).clamp(160, 500);
+        page.line_or_part(&format!("- Last message: {}", said(last, bytes(last, half))));
     }
     corrections(page, request, shown);
 }
@@ -253,7 +258,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     match asked {
         Some(asked) if answered.is_none() => {
             page.line_or_part(&format!(
-                "- Reply to the user's last message: {}",
+                "- If it has no answer below, reply to the user's message {}",
                 said_by_user(asked)
             ));
         }

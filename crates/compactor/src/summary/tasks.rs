@@ -50,7 +50,7 @@ fn write_request_points(page: &mut SummaryPage, facts: &Facts) {
     let points = numbered_points(&asked.text);
     if points.len() < 2 {
         page.line(&format!(
-            "- There is no todo list; the request in {} is in progress",
+            "- There is no todo list; the request in {} was in progress",
             mark(asked.seq)
         ));
         return;

@@ -1,6 +1,7 @@
 //! One small story, and its summary as a model reads it.
 
 use bethink_compactor::{Restorable, RestorableFile, RestorableText};
+use bethink_transcript::Seq;
 use serde_json::{Value, json};
 
 use crate::support::{Ask, answer, call, result, say, try_compact};
@@ -82,4 +83,19 @@ fn restored_state_stands_after_the_newest_message() {
     let kinds: Vec<bethink_api::RestoredKind> = outcome.restored.iter().map(|r| r.kind).collect();
     assert_eq!(kinds, [bethink_api::RestoredKind::Plan, bethink_api::RestoredKind::File]);
     assert!(outcome.boundary.restored.iter().all(|a| a.after.0 == messages.len() as u64));
+}
+
+#[test]
+fn a_task_that_replaces_the_first_one_is_named_beside_it() {
+    let mut messages = vec![say("Build the invoice API."), answer("It is built.")];
+    messages
+        .extend([say("Stop working on invoices. New task: fix the login test."), answer("Yes.")]);
+    for step in 0..40 {
+        messages.extend([say(&format!("Go on with step {step}.")), answer(&"word ".repeat(400))]);
+    }
+    let summary = try_compact(&messages, &Ask::default()).unwrap().boundary.summary;
+    let (first, _) = summary.split_once("## 2.").unwrap();
+    assert!(first.contains("- Changed task: [3] Stop working on invoices."), "{first}");
+    let question = bethink_facts::RecordedStatement::new(Seq(1), "Is that a new task?");
+    assert!(!question.changes_task());
 }
