@@ -49,7 +49,8 @@ export function candidateCards(all: readonly Candidate[], context: Context, agai
     const focused = document.activeElement?.closest<HTMLElement>(".candidate");
     const card = focused && box.contains(focused) ? focused : box;
     const button = box.isConnected && card.querySelector<HTMLElement>(`button[data-key="${CSS.escape(key)}"]:enabled`);
-    return button ? () => button.click() : undefined;
+    // Its buttons are hidden while a candidate is edited.
+    return button && !button.closest("[hidden]") ? () => button.click() : undefined;
   });
   return box;
 }
