@@ -80,12 +80,12 @@ class SessionsView {
   }
 
   /** Shows matching messages below the sessions with a matching title. */
-  async #searchHistory(): Promise<void> {
+  async #searchHistory(limit = HITS): Promise<void> {
     const q = this.#search.value.trim();
     if (q === "") return this.#hits.replaceChildren();
     try {
-      const { hits } = await client.get("/v1/search", { query: { q, project_dir: this.#wantedProject(), limit: HITS }, signal: this.#context.signal });
-      if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), hitLinks(hits.map((hit) => hitLink(hit, link(["session", hit.session_id], { seq: hit.seq }), [hit.title || "Untitled session", " · ", time(hit.created_at)]))));
+      const { hits } = await client.get("/v1/search", { query: { q, project_dir: this.#wantedProject(), limit }, signal: this.#context.signal });
+      if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), hitLinks(hits.map((hit) => hitLink(hit, link(["session", hit.session_id], { seq: hit.seq }), [hit.title || "Untitled session", " · ", time(hit.created_at)])), limit, (limit) => this.#searchHistory(limit)));
     } catch (error) {
       if (!this.#context.signal.aborted) this.#hits.replaceChildren(failure(error));
     }
