@@ -66,7 +66,7 @@ class SessionsView {
   }
 
   #again(): void {
-    replace(["sessions"], { q: this.#search.value, project: this.#project.value });
+    replace(["sessions"], { q: this.#words, project: this.#project.value });
     this.#readAll();
   }
 
@@ -75,17 +75,21 @@ class SessionsView {
     void this.#searchHistory();
   }
 
+  get #words(): string {
+    return this.#search.value.trim();
+  }
+
   #wantedProject(): string {
     return this.#project.value || this.#context.route.query.get("project") || "";
   }
 
   /** Shows matching messages below the sessions with a matching title. */
   async #searchHistory(limit = HITS): Promise<void> {
-    const q = this.#search.value.trim();
+    const q = this.#words;
     if (q === "") return this.#hits.replaceChildren();
     try {
       const { hits } = await client.get("/v1/search", { query: { q, project_dir: this.#wantedProject(), limit }, signal: this.#context.signal });
-      if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), hitLinks(hits.map((hit) => hitLink(hit, link(["session", hit.session_id], { seq: hit.seq }), [hit.title || "Untitled session", " · ", time(hit.created_at)])), limit, (limit) => this.#searchHistory(limit)));
+      if (q === this.#words) this.#hits.replaceChildren(h("h2", null, "In the history"), hitLinks(hits.map((hit) => hitLink(hit, link(["session", hit.session_id], { seq: hit.seq }), [hit.title || "Untitled session", " · ", time(hit.created_at)])), limit, (limit) => this.#searchHistory(limit)));
     } catch (error) {
       if (!this.#context.signal.aborted) this.#hits.replaceChildren(failure(error));
     }
@@ -105,7 +109,7 @@ class SessionsView {
     const asked = ++this.#asked;
     this.#reading = true;
     try {
-      const filter = { q: this.#search.value, project_dir: restart ? this.#wantedProject() : this.#project.value };
+      const filter = { q: this.#words, project_dir: restart ? this.#wantedProject() : this.#project.value };
       const page = await client.get("/v1/sessions", { query: { ...filter, limit: PAGE, cursor: restart ? null : this.#cursor }, signal: this.#context.signal });
       if (asked !== this.#asked) return;
       this.#sessions = restart ? page.sessions : [...this.#sessions, ...page.sessions];
@@ -122,7 +126,7 @@ class SessionsView {
     const some = this.#sessions.length;
     this.#note.textContent = some === 0 ? "" : `${this.#cursor ? "More than " : ""}${count(some, "session")}`;
     if (some > 0) show(this.#place, this.#list.node);
-    else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages, if any, are listed below."));
+    else if (this.#words !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages, if any, are listed below."));
     else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. To import earlier sessions, run ", h("code", null, "bethink import"), "."));
     this.#list.reset(some, Math.min(some, this.#list.count));
     if (restart) this.#list.refresh();
