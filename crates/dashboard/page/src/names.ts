@@ -4,7 +4,13 @@ import type { Session } from "./api.ts";
 
 export function titleOf(session: Pick<Session, "title" | "id">): string {
   const title = session.title?.trim().replace(/\s+/g, " ");
-  return title ? title : `Session ${session.id.slice(0, 8)}`;
+  // Ids from the same day begin with the same characters.
+  return title ? title : `Session ${session.id.slice(-8)}`;
+}
+
+/** The title in a list, which marks side conversations. */
+export function listTitle(session: Pick<Session, "title" | "id" | "parent">): string {
+  return `${session.parent ? "↳ " : ""}${titleOf(session)}`;
 }
 
 /** Returns the last two parts of a path. */

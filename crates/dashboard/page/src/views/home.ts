@@ -6,7 +6,7 @@ import { resolveConflict } from "../conflict.ts";
 import { copyable } from "../copy.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { addressOf, unsaved } from "../memory-actions.ts";
-import { shortDir, titleOf } from "../names.ts";
+import { listTitle, shortDir } from "../names.ts";
 import { count } from "../number.ts";
 import { type Recalled, recallsOf } from "../recalls.ts";
 import { link } from "../route.ts";
@@ -82,7 +82,7 @@ function recallRow(one: Recalled, all: readonly Recalled[], signal: AbortSignal)
   const memory = h("a", { href: addressOf({ project: session.project_dir, scope: one.scope as Memory["scope"], name }) }, name);
   // What is shown without it is true as well.
   showUse(one, all, used, signal).catch(() => undefined);
-  return h("li", null, memory, h("span", { class: "faint" }, " in "), h("a", { href: link(["session", session.id], { seq }), dir: "auto" }, titleOf(session)), " · ", time(at), h("br"), used);
+  return h("li", null, memory, h("span", { class: "faint" }, " in "), h("a", { href: link(["session", session.id], { seq }), dir: "auto" }, listTitle(session)), " · ", time(at), h("br"), used);
 }
 
 /** Says which words of the memory only the answer can have from it. Other memories of the session are no proof. */
@@ -187,7 +187,7 @@ function byProject(sessions: readonly Session[]): Child {
   const projects = groups(sessions, (session) => session.project_dir);
   return [...projects].map(([project, some]) => [
     h("p", { class: "faint home-project", title: project }, shortDir(project)),
-    h("ul", { class: "plain lines" }, some.map((session) => h("li", null, h("a", { href: link(["session", session.id]), dir: "auto" }, titleOf(session)), h("span", { class: "faint" }, ` ${count(session.messages, "message")}`)))),
+    h("ul", { class: "plain lines" }, some.map((session) => h("li", null, h("a", { href: link(["session", session.id]), dir: "auto" }, listTitle(session)), h("span", { class: "faint" }, ` ${count(session.messages, "message")}`)))),
   ]);
 }
 

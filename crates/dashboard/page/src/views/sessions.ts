@@ -5,7 +5,7 @@ import { type Filled, WindowBar } from "../bar.ts";
 import { h, show } from "../dom.ts";
 import { Flow } from "../flow.ts";
 import { brief, count, whole } from "../number.ts";
-import { shortDir, titleOf } from "../names.ts";
+import { listTitle, shortDir } from "../names.ts";
 import { link, replace } from "../route.ts";
 import { Reports } from "../reports.ts";
 import { time } from "../time.ts";
@@ -148,7 +148,7 @@ class SessionsView {
     const row = h(
       "a",
       { class: "row session", href: link(["session", session.id]), "data-id": session.id },
-      h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, titleOf(session)), h("span", { class: "faint path" }, shortDir(session.project_dir), shared && [" · ", h("span", { class: "shared" }, `shared with ${shared}`)])),
+      h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, listTitle(session)), h("span", { class: "faint path" }, shortDir(session.project_dir), shared && [" · ", h("span", { class: "shared" }, `shared with ${shared}`)])),
       h("span", { class: "window" }, bar.node, figures),
       h("span", { class: "number messages" }, ...messagesOf(session)),
       time(session.updated_at),

@@ -11,7 +11,7 @@ import { markRow, markWords } from "../mark-row.ts";
 import { showMessage } from "../message-dialog.ts";
 import { MiniMap } from "../minimap.ts";
 import { isModified } from "../movement.ts";
-import { titleOf } from "../names.ts";
+import { listTitle } from "../names.ts";
 import { count } from "../number.ts";
 import { readOutline } from "../outline.ts";
 import { link, replace } from "../route.ts";
@@ -186,7 +186,7 @@ class Timeline {
       case "call": {
         const answer = row.result ? this.#pages.at(row.result.seq - 1) : undefined;
         const children = this.#children.get(row.call.id) ?? [];
-        const agentLink = (child: Session) => h("a", { href: link(["session", child.id]) }, `↳ ${titleOf(child)}, ${count(child.messages, "message")}`);
+        const agentLink = (child: Session) => h("a", { href: link(["session", child.id]) }, `${listTitle(child)}, ${count(child.messages, "message")}`);
         return callRow(row, this.#pages.at(row.message.seq - 1), answer, children, this.#shown(row.message.seq, answer), agentLink);
       }
     }
