@@ -13,6 +13,13 @@ export function listTitle(session: Pick<Session, "title" | "id" | "parent">): st
   return `${session.parent ? "↳ " : ""}${titleOf(session)}`;
 }
 
+/** Counts a new message of a session. */
+export function countMessage(session: Session, seq: number): void {
+  session.last_seq = Math.max(session.last_seq, seq);
+  session.messages = Math.max(session.messages, seq);
+  session.updated_at = new Date().toISOString();
+}
+
 /** Returns the last two parts of a path. */
 export function shortDir(dir: string): string {
   const parts = dir.split("/").filter((part) => part !== "");

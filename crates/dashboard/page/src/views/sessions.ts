@@ -5,7 +5,7 @@ import { type Filled, WindowBar } from "../bar.ts";
 import { h, show } from "../dom.ts";
 import { Flow } from "../flow.ts";
 import { brief, count, whole } from "../number.ts";
-import { listTitle, shortDir } from "../names.ts";
+import { countMessage, listTitle, shortDir } from "../names.ts";
 import { link, replace } from "../route.ts";
 import { Reports } from "../reports.ts";
 import { time } from "../time.ts";
@@ -175,10 +175,7 @@ class SessionsView {
       return;
     }
     if (event.event === "message") {
-      const { seq } = event.data;
-      session.last_seq = Math.max(session.last_seq, seq);
-      session.messages = Math.max(session.messages, seq);
-      session.updated_at = new Date().toISOString();
+      countMessage(session, event.data.seq);
       this.#touch(index);
     }
     if (event.event === "context") this.#reports.update(id, event.data);
