@@ -59,7 +59,7 @@ function card(candidate: Candidate, again: () => void): HTMLElement {
   const { session_id, seq, state } = candidate;
   return h(
     "article",
-    { class: "proposal candidate", "data-id": candidate.id },
+    { class: "proposal candidate", "data-id": candidate.id, tabindex: -1 },
     candidate.context && h("p", { class: "faint", dir: "auto" }, candidate.context),
     h("blockquote", { dir: "auto" }, candidate.sentence),
     h("p", { class: "faint" }, badge(candidate.type), " said in ", h("a", { href: link(["session", session_id], { seq }) }, "a session"), ", ", time(candidate.said_at, true), state !== "waiting" && [". ", badge(state, state === "kept" ? "good" : "")]),
@@ -72,6 +72,8 @@ function decide(candidate: Candidate, again: () => void): HTMLElement {
   const [place, editor] = [h("div"), h("div")];
   const change = async (work: () => Promise<void>) => {
     const all = box.querySelectorAll("button");
+    // A disabled button loses the focus.
+    if (box.contains(document.activeElement)) box.closest<HTMLElement>(".candidate")?.focus({ preventScroll: true });
     for (const button of all) button.disabled = true;
     try {
       await work();

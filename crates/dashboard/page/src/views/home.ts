@@ -27,8 +27,10 @@ export async function home(main: HTMLElement, context: Context): Promise<void> {
   context.title("Home");
   const { signal } = context;
   const place = h("div", { class: "home" });
+  // They stay when Home is drawn again, and with them the focus.
+  const places = Array.from({ length: 5 }, () => h("section"));
   main.append(heading("Home"), place);
-  const draw = () => into(place, context, () => readAll(signal), (found) => (found.sessions.length === 0 ? firstRun(found, context) : parts(found, context)));
+  const draw = () => into(place, context, () => readAll(signal), (found) => (found.sessions.length === 0 ? firstRun(found, context) : parts(found, places, context)));
   await draw();
   const again = later(800, signal, () => void draw());
   const isTold = (event: BethinkEvent) => ["candidate", "memory", "proposal", "session", "recall", "reset"].includes(event.event);
@@ -47,13 +49,13 @@ async function readAll(signal: AbortSignal): Promise<Found> {
   return { sessions, projects: projects.slice(0, PROJECTS).map(({ project_dir }) => project_dir) };
 }
 
-function parts({ sessions, projects }: Found, context: Context): Child {
+function parts({ sessions, projects }: Found, places: readonly HTMLElement[], context: Context): Child {
   const { signal } = context;
   const newest = [...new Set(sessions.map((session) => session.project_dir))].slice(0, TEAMS);
-  const [needs, waiting, review, recalled, learned] = [h("section"), h("section"), h("section"), h("section"), h("section")];
+  const [needs, waiting, review, recalled, learned] = places as [HTMLElement, HTMLElement, HTMLElement, HTMLElement, HTMLElement];
   const reading = [
     into(needs, context, () => readProblems(newest, signal), (found) => problems(found, context)),
-    into(waiting, context, () => readCandidates(projects, signal), (found) => candidates(found, context)),
+    drawCandidates(waiting, projects, context),
     into(review, context, () => client.get("/v1/proposals", { signal }), ({ proposals }) => proposalList(proposals)),
     into(recalled, context, () => readRecalls(sessions, signal), (found) => recalls(found, signal)),
     into(learned, context, () => readLearned(projects, signal), learnedToday),
@@ -142,11 +144,16 @@ async function readCandidates(projects: readonly string[], signal: AbortSignal):
   return [...once.values()].sort((a, b) => b.score - a.score);
 }
 
-function candidates(all: readonly Candidate[], context: Context): Child {
+async function drawCandidates(place: HTMLElement, projects: readonly string[], context: Context): Promise<void> {
+  const again = () => void drawCandidates(place, projects, context);
+  await into(place, context, () => readCandidates(projects, context.signal), (all) => candidates(all, context, again));
+}
+
+function candidates(all: readonly Candidate[], context: Context, again: () => void): Child {
   if (all.length === 0) return null;
   return [
     h("h2", null, `${count(all.length, "statement")} to keep or drop`),
-    candidateCards(all.slice(0, 3), context, context.reload),
+    candidateCards(all.slice(0, 3), context, again),
     all.length > 3 && h("p", null, h("a", { href: link(["candidates"]) }, "All candidates")),
   ];
 }
