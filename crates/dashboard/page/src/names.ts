@@ -26,6 +26,23 @@ export function shortDir(dir: string): string {
   return parts.length <= 2 ? dir : `…/${parts.slice(-2).join("/")}`;
 }
 
+/** Returns the last two parts of each path, or more where the ends of several paths are the same. */
+export function shortPaths(paths: readonly string[]): string[] {
+  const all = paths.map((path) => path.split("/"));
+  const ends = all.map((parts) => parts.slice(-2).join("/"));
+  for (let many = 3, changed = true; changed; many++) {
+    const counts = new Map<string, number>();
+    for (const end of ends) counts.set(end, (counts.get(end) ?? 0) + 1);
+    changed = false;
+    all.forEach((parts, n) => {
+      if (counts.get(ends[n] ?? "") === 1 || parts.length < many) return;
+      ends[n] = parts.slice(-many).join("/");
+      changed = true;
+    });
+  }
+  return ends;
+}
+
 export const LEVEL_WORDS: Readonly<Record<string, string>> = {
   comfortable: "comfortable",
   degrading: "filling up",

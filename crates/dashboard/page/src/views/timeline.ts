@@ -60,7 +60,7 @@ class Timeline {
     this.#id = id;
     this.#project = project;
     this.#context = context;
-    this.#bar = new FilterBar((filter) => {
+    this.#bar = new FilterBar(project, (filter) => {
       this.#filter = filter;
       this.#arrange(true);
     });
