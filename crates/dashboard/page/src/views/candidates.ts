@@ -102,6 +102,7 @@ function decide(candidate: Candidate, again: () => void): HTMLElement {
       dropDraft(id);
       editor.replaceChildren();
       buttons.hidden = false;
+      buttons.querySelector<HTMLElement>('[data-key="e"]')?.focus();
     };
     buttons.hidden = true;
     editor.replaceChildren(area, h("div", { class: "buttons start" }, save, h("button", { onclick: cancel }, "Cancel")));
