@@ -54,7 +54,9 @@ await withBrowser(async (browser) => {
       location.hash = "#/health";
     });
     await page.getByText("You are not signed in.").waitFor();
-    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.deepEqual(await page.evaluate(() => Object.entries(sessionStorage)), [["bethink-left", "#/health"]]);
+    await page.reload();
+    await page.getByRole("textbox", { name: "Login link" }).waitFor();
     await page.goto(await launchUrl());
     await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
     await context.close();

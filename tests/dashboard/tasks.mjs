@@ -127,6 +127,18 @@ await withBrowser(async (browser) => {
     assert.equal(await page.getByText("Unsaved words").count(), 0);
   });
 
+  await step("the buttons of a candidate are hidden while it is edited", async () => {
+    await home();
+    const card = page.locator(".candidate").first();
+    await card.getByRole("button", { name: "Edit and keep" }).click();
+    const cancel = card.getByRole("button", { name: "Cancel" });
+    await cancel.focus();
+    await page.keyboard.press("y");
+    assert.equal(await card.getByRole("button", { name: "Keep", exact: true }).count(), 0);
+    await cancel.click();
+    await card.getByRole("button", { name: "Keep", exact: true }).waitFor();
+  });
+
   await task("keep a candidate", async (act) => {
     await home();
     await page.locator(".candidate").first().waitFor();

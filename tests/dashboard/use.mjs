@@ -56,6 +56,8 @@ await withBrowser(async (browser) => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await api("POST", `/v1/sessions/${given.session}/messages`, turn(92));
     await page.getByText(/And case 92\?/).waitFor();
+    const { messages } = await api("GET", `/v1/sessions/${given.session}`);
+    await page.locator(".meta", { hasText: `${messages} messages` }).waitFor();
     await page.getByRole("searchbox").fill("handler_3");
     await page.locator(".hit").first().waitFor();
   });

@@ -26,9 +26,11 @@ export interface Filter {
   readonly show: Show;
   /** Only calls that name this file; empty for all. */
   readonly file: string;
+  /** The project's directory: calls name a file in it by its whole path, or by its path in the project. */
+  readonly project: string;
 }
 
-export const EVERYTHING: Filter = { show: "all", file: "" };
+export const EVERYTHING: Filter = { show: "all", file: "", project: "" };
 
 export function rowsOf<Mark>(messages: readonly OutlineMessage[], marks: readonly PlacedMark<Mark>[], filter: Filter = EVERYTHING): Row<Mark>[] {
   const results = new Map<string, ResultPlace>();
@@ -71,8 +73,8 @@ function rowsOfMessage<Mark>(message: OutlineMessage, turn: number, results: Rea
   return [{ is: "said", message, turn: message.kind === "typed" ? turn : 0 }, ...made];
 }
 
-function matches<Mark>(row: Row<Mark>, { show, file }: Filter): boolean {
-  if (file !== "" && !(row.is === "call" && row.call.path === file)) return false;
+function matches<Mark>(row: Row<Mark>, { show, file, project }: Filter): boolean {
+  if (file !== "" && !(row.is === "call" && row.call.path && pathIn(project, row.call.path) === file)) return false;
   switch (show) {
     case "all":
       return true;
@@ -102,10 +104,16 @@ export function seqOf<Mark>(row: Row<Mark>): number {
   return row.is === "day" ? 0 : row.is === "mark" ? row.after : row.message.seq;
 }
 
+/** The path in the project, if the file is in it. */
+function pathIn(project: string, path: string): string {
+  return project !== "" && path.startsWith(`${project}/`) ? path.slice(project.length + 1) : path.replace(/^\.\//, "");
+}
+
 /** Files that calls name, most frequent first. */
-export function filesOf(messages: readonly OutlineMessage[]): [string, number][] {
+export function filesOf(messages: readonly OutlineMessage[], project: string): [string, number][] {
   const counts = new Map<string, number>();
-  for (const { calls } of messages) for (const { path } of calls ?? []) if (path) counts.set(path, (counts.get(path) ?? 0) + 1);
+  const add = (path: string) => counts.set(path, (counts.get(path) ?? 0) + 1);
+  for (const { calls } of messages) for (const { path } of calls ?? []) if (path) add(pathIn(project, path));
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 

@@ -10,8 +10,10 @@ import { keepTimesTrue } from "./time.ts";
 
 const app = document.querySelector<HTMLElement>("#app");
 let shell: Shell | null = null;
-/** The view to come back to after a new login. */
-let left = "";
+/** Session storage key of the view that this tab comes back to after a new login. */
+const LEFT_KEY = "bethink-left";
+/** That view's address; `null` if this tab was not signed in before. */
+let left = sessionStorage.getItem(LEFT_KEY);
 
 /** Removes the token from the address first, because the browser's history keeps addresses and people copy them. */
 function takeLaunchToken(): string | null {
@@ -31,19 +33,29 @@ async function enter(token: string): Promise<void> {
 
 function open(): void {
   if (!app) return;
-  if (left !== "") history.replaceState(null, "", left);
-  left = "";
+  if (left) history.replaceState(null, "", left);
+  left = null;
+  sessionStorage.removeItem(LEFT_KEY);
   shell?.close();
   shell = new Shell(app);
   shell.open();
 }
 
+function leave(): void {
+  left = location.hash;
+  try {
+    sessionStorage.setItem(LEFT_KEY, left);
+  } catch {
+    // Drafts use up the quota. The address lasts until a reload.
+  }
+}
+
 function turnAway(error?: unknown): void {
   signOut();
-  if (shell) left = location.hash;
+  if (shell) leave();
   shell?.close();
   shell = null;
-  if (app) showSignIn(app, left === "" ? null : (token) => void enter(token), error);
+  if (app) showSignIn(app, left === null ? null : (token) => void enter(token), error);
 }
 
 applyTheme();
@@ -53,7 +65,7 @@ addEventListener("hashchange", () => {
   const token = takeLaunchToken();
   if (token !== null) void enter(token);
   else if (shell) shell.show();
-  else left = location.hash;
+  else if (left !== null) leave();
 });
 
 const token = takeLaunchToken();

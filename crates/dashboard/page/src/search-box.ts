@@ -6,6 +6,8 @@ import { time } from "./time.ts";
 import { type Context, failure, later } from "./view.ts";
 
 const HITS = 12;
+/** Maximum number of messages that a search returns. */
+const MOST = 100;
 
 export function hitList(session: string, context: Context, go: (seq: number) => void): HTMLElement {
   const input = h("input", { type: "search", placeholder: "Search this session", "aria-label": "Search this session" });
@@ -14,13 +16,13 @@ export function hitList(session: string, context: Context, go: (seq: number) => 
   const more = h("div", { class: "search-filters", hidden: true }, h("label", null, "by ", role), h("label", null, "from ", after));
   const place = h("div", { class: "hits", role: "status" });
   let asked = 0;
-  const search = async () => {
+  const search = async (limit = HITS) => {
     const [q, mine] = [input.value.trim(), ++asked];
     more.hidden = q === "";
     if (q === "") return fill(place);
     try {
-      const { hits } = await client.get("/v1/sessions/{id}/search", { path: { id: session }, query: { q, limit: HITS, role: (role.value || null) as "user" | "assistant" | null, after: after.value === "" ? null : new Date(`${after.value}T00:00`).toISOString() }, signal: context.signal });
-      if (mine === asked) fill(place, orNone(hits.map((hit) => hitRow(hit, go))));
+      const { hits } = await client.get("/v1/sessions/{id}/search", { path: { id: session }, query: { q, limit, role: (role.value || null) as "user" | "assistant" | null, after: after.value === "" ? null : new Date(`${after.value}T00:00`).toISOString() }, signal: context.signal });
+      if (mine === asked) fill(place, orNone(hits.map((hit) => hitRow(hit, go))), moreHits(hits.length, limit, search));
     } catch (error) {
       if (!context.signal.aborted) fill(place, failure(error));
     }
@@ -46,9 +48,20 @@ export function hitLink(hit: SearchHit, href: string, facts: Child): HTMLElement
   return h("a", { class: "hit found", href }, h("span", { class: "sort" }, facts, " · ", kindOf(hit)), h("span", { class: "line", dir: "auto" }, highlighted(hit)));
 }
 
-/** Messages found in any session. */
-export function hitLinks(links: readonly HTMLElement[]): HTMLElement {
-  return h("div", { class: "hits" }, orNone(links));
+/** Messages found in any session. `search` searches with a higher limit. */
+export function hitLinks(links: readonly HTMLElement[], limit: number, search: (limit: number) => Promise<void>): HTMLElement {
+  return h("div", { class: "hits" }, orNone(links), moreHits(links.length, limit, search));
+}
+
+/** Says that there may be more than what was found. */
+function moreHits(found: number, limit: number, search: (limit: number) => Promise<void>): Child {
+  if (found < limit) return null;
+  if (limit === MOST) return h("p", { class: "faint" }, `A search shows at most ${MOST} messages. Add words to find fewer.`);
+  const more = async () => {
+    await search(MOST);
+    document.querySelectorAll<HTMLElement>("main .hit")[limit]?.focus({ preventScroll: true });
+  };
+  return h("p", { class: "faint" }, `These are the first ${limit}. `, h("button", { class: "small", onclick: () => void more() }, "Show more"));
 }
 
 function orNone(found: readonly HTMLElement[]): Child {

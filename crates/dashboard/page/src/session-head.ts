@@ -3,7 +3,7 @@
 import { type ContextReport, type Session, type TeamHistory, client } from "./api.ts";
 import { WindowBar, figures, legend } from "./bar.ts";
 import { fill, h } from "./dom.ts";
-import { LEVEL_WORDS, shortDir, titleOf } from "./names.ts";
+import { LEVEL_WORDS, countMessage, shortDir, titleOf } from "./names.ts";
 import { brief, count, whole } from "./number.ts";
 import { link } from "./route.ts";
 import { sessionActions } from "./session-actions.ts";
@@ -91,6 +91,8 @@ class Head implements Opened {
     this.#context.events.listen(this.#context.signal, (event) => {
       if (event.session_id !== this.id) return;
       if (event.event === "context" && this.#report) this.#bar.show(withContext(this.#report, event.data));
+      // The report, which is read next, shows it.
+      if (event.event === "message") countMessage(this.session(), event.data.seq);
       if (["message", "context", "compaction", "collapse", "cache", "recall"].includes(event.event)) soon();
       if (event.event === "session") void this.#again();
     });

@@ -27,6 +27,9 @@ import { todos } from "./views/todos.ts";
 
 const VIEWS: Readonly<Record<string, View>> = { "": home, sessions, memories, memory, candidates, proposals, recall, instructions, team, health, jobs: health, cost: health, doctor: health };
 
+/** Number of parts of an address; 1 for the other views. */
+const PARTS: Readonly<Record<string, number>> = { memory: 3, team: 2 };
+
 const SESSION_VIEWS: Readonly<Record<string, View>> = { timeline, compactions, notes, todos, report };
 
 const STATES: Readonly<Record<State, string>> = { live: "live", waiting: "reconnecting…", paused: "paused" };
@@ -125,7 +128,7 @@ export class Shell {
     const title = (text: string) => {
       if (!signal.aborted) document.title = text === "" ? "bethink" : `${text} · bethink`;
     };
-    const view = first === "session" ? SESSION_VIEWS[route.path[2] ?? "timeline"] : VIEWS[first];
+    const view = first === "session" ? SESSION_VIEWS[route.path[2] ?? "timeline"] : route.path.length <= (PARTS[first] ?? 1) ? VIEWS[first] : undefined;
     this.#main.replaceChildren();
     if (!view) {
       this.#main.append(empty("Page not found.", h("a", { href: "#/" }, "Back to Home")));

@@ -1,5 +1,6 @@
 // What a tool call did, in one line. Arguments may be anything that a model wrote, so every field is checked.
 
+import { type Change, type Line, diff } from "./diff.ts";
 import { inputText, isObject } from "./message.ts";
 
 export type ToolSort = "shell" | "search" | "read" | "edit" | "write" | "todos" | "agent" | "plan" | "other";
@@ -67,11 +68,21 @@ function endOf(sort: ToolSort, input: unknown, result: string, failed: boolean):
   if (sort === "shell") return code !== undefined && (failed || code !== "0") ? `exit ${code}` : failed ? "failed" : lines(result);
   if (failed) return "failed";
   if (sort === "edit") {
-    const [added, removed] = editsOf(input).reduce(([a, b], edit) => [a + lineCount(edit.after), b + lineCount(edit.before)], [0, 0]);
-    return added + removed > 0 ? `+${added} −${removed}` : "";
+    const told = isObject(input) ? changedLines(input) : [];
+    const many = (change: Change) => told.filter((line) => line.change === change).length;
+    return told.length > 0 ? `+${many("added")} −${many("removed")}` : "";
   }
   if (sort === "write") return lines(isObject(input) ? text(input, "content", "file_text") : "");
   return sort === "read" || sort === "search" || sort === "other" ? lines(result) : "";
+}
+
+/** A row is drawn many times, and a large difference takes long to find. */
+const known = new WeakMap<object, Line[]>();
+
+function changedLines(input: object): Line[] {
+  const told = known.get(input) ?? editsOf(input).flatMap(({ before, after }) => diff(before, after).filter(({ change }) => change !== "same"));
+  known.set(input, told);
+  return told;
 }
 
 /** The replaced and the new text of each edit of a call. */

@@ -32,18 +32,34 @@ export async function into<T>(place: HTMLElement, context: Context, read: () => 
   const turn = {};
   newest.set(place, turn);
   const isWanted = () => !context.signal.aborted && newest.get(place) === turn;
-  const waiting = setTimeout(() => isWanted() && fill(place, h("p", { class: "faint", role: "status" }, "Loading…")), 250);
+  const waiting = setTimeout(() => isWanted() && refill(place, () => h("p", { class: "faint", role: "status" }, "Loading…")), 250);
   try {
     const value = await read();
     clearTimeout(waiting);
     if (!isWanted()) return;
-    fill(place, show(value));
+    refill(place, () => show(value));
     contents.set(place, [...place.childNodes]);
   } catch (error) {
     clearTimeout(waiting);
     const before = error instanceof ConnectionError && contents.get(place);
     if (isWanted()) fill(place, failure(error, () => void into(place, context, read, show)), before);
   }
+}
+
+/** Replaces the content. The focus stays at its item and button, or else goes to the item in that place, or to the heading. */
+function refill(place: HTMLElement, content: () => Child): void {
+  const items = () => [...place.querySelectorAll<HTMLElement>("[data-id]")];
+  const buttons = (item: HTMLElement) => [...item.querySelectorAll("button")];
+  const focused = place.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
+  const item = focused?.closest<HTMLElement>("[data-id]");
+  const at = item ? items().indexOf(item) : -1;
+  fill(place, content());
+  if (focused?.isConnected) return focused.focus({ preventScroll: true });
+  if (!item) return;
+  const now = items();
+  const same = now.find((other) => other.dataset["id"] === item.dataset["id"]);
+  const next = same ? (buttons(same)[buttons(item).indexOf(focused as HTMLButtonElement)] ?? same) : now[Math.min(at, now.length - 1)];
+  (next ?? document.querySelector<HTMLElement>("main h1"))?.focus({ preventScroll: true });
 }
 
 /** Shows an error of this work as a short message, unless the view has closed. */

@@ -43,7 +43,10 @@ test("filters show a kind of row, with its days", () => {
   assert.deepEqual(shown({ show: "errors" }), ["day", "b→3"]);
   assert.deepEqual(shown({ show: "edits" }), ["day", "a→4"]);
   assert.deepEqual(shown({ file: "/g/gate.rs" }), ["day", "a→4", "day", "c→-"]);
-  assert.deepEqual(filesOf(MESSAGES), [["/g/gate.rs", 2]]);
+  assert.deepEqual(filesOf(MESSAGES, ""), [["/g/gate.rs", 2]]);
+  const relative: OutlineMessage = { seq: 8, kind: "assistant", created_at: at(7, 23), calls: [{ id: "d", tool: "Read", path: "gate.rs" }] };
+  assert.deepEqual(filesOf([...MESSAGES, relative], "/g"), [["gate.rs", 3]]);
+  assert.deepEqual(words(rowsOf([relative, MESSAGES[6]!], [], { show: "all", file: "gate.rs", project: "/g" })), ["day", "d→-", "c→-"]);
 });
 
 test("a message is found in its row, and a result in that of its call", () => {
@@ -52,7 +55,7 @@ test("a message is found in its row, and a result in that of its call", () => {
   assert.equal(rowOf(rows, 3), 4);
   assert.equal(rowOf(rows, 6), 7);
   // The filter hides message 2, so the one before it is shown.
-  assert.equal(rowOf(rowsOf(MESSAGES, [], { show: "user", file: "" }), 2), 1);
+  assert.equal(rowOf(rowsOf(MESSAGES, [], { ...EVERYTHING, show: "user" }), 2), 1);
 });
 
 test("rows at the beginning stay when messages are added", () => {

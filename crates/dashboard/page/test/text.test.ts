@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brief, bytes, count, dollars, share, whole } from "../src/number.ts";
 import { safe } from "../src/outside.ts";
+import { shortPaths } from "../src/names.ts";
 import { launchToken, link, read } from "../src/route.ts";
 import { ago } from "../src/time.ts";
 import { hidesSomething, visible } from "../src/visible.ts";
@@ -34,6 +35,10 @@ test("figures are short and never say more than they are", () => {
   assert.deepEqual([dollars(0), dollars(0.0042), dollars(1.5)], ["$0", "$0.0042", "$1.50"]);
   assert.equal(share(0.934), "93%");
   assert.deepEqual([count(1, "memory", "memories"), count(2, "memory", "memories"), count(0, "topic")], ["1 memory", "2 memories", "0 topics"]);
+});
+
+test("paths are as long as they need to be", () => {
+  assert.deepEqual(shortPaths(["a/src/lib.rs", "/b/src/lib.rs", "x/y/z.rs", "/q/a/src/lib.rs", "main.rs"]), ["a/src/lib.rs", "b/src/lib.rs", "y/z.rs", "q/a/src/lib.rs", "main.rs"]);
 });
 
 test("what hides is shown", () => {

@@ -14,6 +14,7 @@ test("each kind of tool has its own summary", () => {
   assert.deepEqual(told("shell", { command: ["ls", "-l"] }, "a"), ["ls -l", "1 line"]);
   assert.deepEqual(told("Read", { file_path: "/a.rs", offset: 10, limit: 5 }, "x"), ["/a.rs, lines 10 to 14", "1 line"]);
   assert.deepEqual(told("Edit", { file_path: "/a.rs", old_string: "a\nb", new_string: "c" }), ["/a.rs", "+1 −2"]);
+  assert.deepEqual(told("Edit", { file_path: "/a.rs", old_string: "a\nb\nc", new_string: "a\nx\ny\nc" }), ["/a.rs", "+2 −1"]);
   assert.deepEqual(told("Write", { file_path: "/a.rs", content: "a\nb\n" }), ["/a.rs", "2 lines"]);
   assert.deepEqual(told("TodoWrite", { todos: [{ content: "x", status: "completed" }, { content: "y", status: "in_progress" }] }), ["1 of 2 done, now: y", ""]);
   assert.deepEqual(told("Task", { subagent_type: "Explore", description: "find it" }), ["Explore: find it", ""]);

@@ -49,7 +49,8 @@ export function candidateCards(all: readonly Candidate[], context: Context, agai
     const focused = document.activeElement?.closest<HTMLElement>(".candidate");
     const card = focused && box.contains(focused) ? focused : box;
     const button = box.isConnected && card.querySelector<HTMLElement>(`button[data-key="${CSS.escape(key)}"]:enabled`);
-    return button ? () => button.click() : undefined;
+    // Its buttons are hidden while a candidate is edited.
+    return button && !button.closest("[hidden]") ? () => button.click() : undefined;
   });
   return box;
 }
@@ -58,7 +59,7 @@ function card(candidate: Candidate, again: () => void): HTMLElement {
   const { session_id, seq, state } = candidate;
   return h(
     "article",
-    { class: "proposal candidate", "data-id": candidate.id },
+    { class: "proposal candidate", "data-id": candidate.id, tabindex: -1 },
     candidate.context && h("p", { class: "faint", dir: "auto" }, candidate.context),
     h("blockquote", { dir: "auto" }, candidate.sentence),
     h("p", { class: "faint" }, badge(candidate.type), " said in ", h("a", { href: link(["session", session_id], { seq }) }, "a session"), ", ", time(candidate.said_at, true), state !== "waiting" && [". ", badge(state, state === "kept" ? "good" : "")]),
@@ -71,6 +72,8 @@ function decide(candidate: Candidate, again: () => void): HTMLElement {
   const [place, editor] = [h("div"), h("div")];
   const change = async (work: () => Promise<void>) => {
     const all = box.querySelectorAll("button");
+    // A disabled button loses the focus.
+    if (box.contains(document.activeElement)) box.closest<HTMLElement>(".candidate")?.focus({ preventScroll: true });
     for (const button of all) button.disabled = true;
     try {
       await work();
@@ -99,6 +102,7 @@ function decide(candidate: Candidate, again: () => void): HTMLElement {
       dropDraft(id);
       editor.replaceChildren();
       buttons.hidden = false;
+      buttons.querySelector<HTMLElement>('[data-key="e"]')?.focus();
     };
     buttons.hidden = true;
     editor.replaceChildren(area, h("div", { class: "buttons start" }, save, h("button", { onclick: cancel }, "Cancel")));

@@ -1,12 +1,12 @@
 // What happened since yesterday, and what waits for a person.
 
 import { agentRows, hasBethink, readAgents } from "../agents.ts";
-import { type BethinkEvent, type Candidate, type Health, type Memory, type Project, type Proposal, type Session, type TeamStatus, client } from "../api.ts";
+import { type BethinkEvent, type Candidate, type Health, type Memory, type Proposal, type Session, type TeamStatus, client } from "../api.ts";
 import { resolveConflict } from "../conflict.ts";
 import { copyable } from "../copy.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { addressOf, unsaved } from "../memory-actions.ts";
-import { shortDir, titleOf } from "../names.ts";
+import { listTitle, shortDir } from "../names.ts";
 import { count } from "../number.ts";
 import { type Recalled, recallsOf } from "../recalls.ts";
 import { link } from "../route.ts";
@@ -17,16 +17,20 @@ import { candidateCards } from "./candidates.ts";
 
 const DAY_MS = 86_400_000;
 const SESSIONS = 30;
-/** Number of projects, those with the newest sessions first, whose memories are looked at. */
-const PROJECTS = 8;
+/** Number of projects whose memories are looked at. */
+const PROJECTS = 24;
+/** Number of projects, those with the newest sessions first, whose team memory is looked at. */
+const TEAMS = 8;
 const ROWS = 8;
 
 export async function home(main: HTMLElement, context: Context): Promise<void> {
   context.title("Home");
   const { signal } = context;
   const place = h("div", { class: "home" });
+  // They stay when Home is drawn again, and with them the focus.
+  const places = Array.from({ length: 5 }, () => h("section"));
   main.append(heading("Home"), place);
-  const draw = () => into(place, context, () => readAll(signal), (sessions) => (sessions.length === 0 ? firstRun(context) : parts(sessions, context)));
+  const draw = () => into(place, context, () => readAll(signal), (found) => (found.sessions.length === 0 ? firstRun(found, context) : parts(found, places, context)));
   await draw();
   const again = later(800, signal, () => void draw());
   const isTold = (event: BethinkEvent) => ["candidate", "memory", "proposal", "session", "recall", "reset"].includes(event.event);
@@ -34,18 +38,24 @@ export async function home(main: HTMLElement, context: Context): Promise<void> {
   context.events.listen(signal, (event) => isTold(event) && !place.querySelector("textarea") && again());
 }
 
-async function readAll(signal: AbortSignal): Promise<Session[]> {
-  const { sessions } = await client.get("/v1/sessions", { query: { limit: SESSIONS }, signal });
-  return sessions;
+interface Found {
+  readonly sessions: readonly Session[];
+  /** Those with sessions come first. */
+  readonly projects: readonly string[];
 }
 
-function parts(sessions: readonly Session[], context: Context): Child {
+async function readAll(signal: AbortSignal): Promise<Found> {
+  const [{ sessions }, { projects }] = await Promise.all([client.get("/v1/sessions", { query: { limit: SESSIONS }, signal }), client.get("/v1/projects", { signal })]);
+  return { sessions, projects: projects.slice(0, PROJECTS).map(({ project_dir }) => project_dir) };
+}
+
+function parts({ sessions, projects }: Found, places: readonly HTMLElement[], context: Context): Child {
   const { signal } = context;
-  const projects = [...new Set(sessions.map((session) => session.project_dir))].slice(0, PROJECTS);
-  const [needs, waiting, review, recalled, learned] = [h("section"), h("section"), h("section"), h("section"), h("section")];
+  const newest = [...new Set(sessions.map((session) => session.project_dir))].slice(0, TEAMS);
+  const [needs, waiting, review, recalled, learned] = places as [HTMLElement, HTMLElement, HTMLElement, HTMLElement, HTMLElement];
   const reading = [
-    into(needs, context, () => readProblems(projects, signal), (found) => problems(found, context)),
-    into(waiting, context, () => readCandidates(signal), (found) => candidates(found, context)),
+    into(needs, context, () => readProblems(newest, signal), (found) => problems(found, context)),
+    drawCandidates(waiting, projects, context),
     into(review, context, () => client.get("/v1/proposals", { signal }), ({ proposals }) => proposalList(proposals)),
     into(recalled, context, () => readRecalls(sessions, signal), (found) => recalls(found, signal)),
     into(learned, context, () => readLearned(projects, signal), learnedToday),
@@ -82,7 +92,7 @@ function recallRow(one: Recalled, all: readonly Recalled[], signal: AbortSignal)
   const memory = h("a", { href: addressOf({ project: session.project_dir, scope: one.scope as Memory["scope"], name }) }, name);
   // What is shown without it is true as well.
   showUse(one, all, used, signal).catch(() => undefined);
-  return h("li", null, memory, h("span", { class: "faint" }, " in "), h("a", { href: link(["session", session.id], { seq }), dir: "auto" }, titleOf(session)), " · ", time(at), h("br"), used);
+  return h("li", null, memory, h("span", { class: "faint" }, " in "), h("a", { href: link(["session", session.id], { seq }), dir: "auto" }, listTitle(session)), " · ", time(at), h("br"), used);
 }
 
 /** Says which words of the memory only the answer can have from it. Other memories of the session are no proof. */
@@ -97,17 +107,25 @@ async function showUse(one: Recalled, all: readonly Recalled[], place: HTMLEleme
 interface Learned {
   readonly memory: Memory;
   readonly project: string;
+  readonly at: string;
 }
 
 /** Worktrees of one repository share a memory, which counts once. */
 async function readLearned(projects: readonly string[], signal: AbortSignal): Promise<Learned[]> {
   const all = new Map<string, Learned>();
   const read = async (project: string) => {
-    const { memories } = await client.get("/v1/memories", { query: { project_dir: project, limit: 500 }, signal });
-    for (const memory of memories) if (isRecent(memory.modified)) all.set(`${memory.scope} ${memory.name} ${memory.etag}`, { memory, project });
+    const query = { project_dir: project };
+    const [{ memories }, { candidates }] = await Promise.all([client.get("/v1/memories", { query: { ...query, limit: 500 }, signal }), client.get("/v1/candidates", { query: { ...query, all: true }, signal })]);
+    // The time in a memory made from a candidate is when the user said it.
+    const kept = new Map(candidates.map(({ topic, decided_at }) => [topic, decided_at]));
+    for (const memory of memories) {
+      const decided = kept.get(memory.name) ?? "";
+      const at = decided > memory.modified ? decided : memory.modified;
+      if (isRecent(at)) all.set(`${memory.scope} ${memory.name} ${memory.etag}`, { memory, project, at });
+    }
   };
   await Promise.all(projects.map(read));
-  return [...all.values()].sort((a, b) => b.memory.modified.localeCompare(a.memory.modified));
+  return [...all.values()].sort((a, b) => b.at.localeCompare(a.at));
 }
 
 function learnedToday(all: readonly Learned[]): Child {
@@ -115,23 +133,27 @@ function learnedToday(all: readonly Learned[]): Child {
     h("h2", null, "New or changed memories in the last 24 hours", numberOf(all)),
     all.length === 0
       ? h("p", { class: "faint" }, "None. ", h("a", { href: link(["memories"], { add: 1 }) }, "Add one"), ".")
-      : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map(({ memory, project }) => h("li", null, h("a", { href: addressOf({ project, scope: memory.scope, name: memory.name }) }, memory.name), h("span", { class: "faint", dir: "auto" }, ` ${memory.description ?? ""}`), " · ", time(memory.modified)))),
+      : h("ul", { class: "plain lines" }, all.slice(0, ROWS).map(({ memory, project, at }) => h("li", null, h("a", { href: addressOf({ project, scope: memory.scope, name: memory.name }) }, memory.name), h("span", { class: "faint", dir: "auto" }, ` ${memory.description ?? ""}`), " · ", time(at)))),
   ];
 }
 
-async function readCandidates(signal: AbortSignal): Promise<Candidate[]> {
-  const { projects } = await client.get("/v1/projects", { signal });
-  const read = async ({ project_dir }: Project) => (await client.get("/v1/candidates", { query: { project_dir }, signal })).candidates;
-  const all = (await Promise.all(projects.slice(0, 3 * PROJECTS).map(read))).flat();
+async function readCandidates(projects: readonly string[], signal: AbortSignal): Promise<Candidate[]> {
+  const read = async (project_dir: string) => (await client.get("/v1/candidates", { query: { project_dir }, signal })).candidates;
+  const all = (await Promise.all(projects.map(read))).flat();
   const once = new Map(all.filter((one) => one.state === "waiting").map((one) => [one.id, one]));
   return [...once.values()].sort((a, b) => b.score - a.score);
 }
 
-function candidates(all: readonly Candidate[], context: Context): Child {
+async function drawCandidates(place: HTMLElement, projects: readonly string[], context: Context): Promise<void> {
+  const again = () => void drawCandidates(place, projects, context);
+  await into(place, context, () => readCandidates(projects, context.signal), (all) => candidates(all, context, again));
+}
+
+function candidates(all: readonly Candidate[], context: Context, again: () => void): Child {
   if (all.length === 0) return null;
   return [
     h("h2", null, `${count(all.length, "statement")} to keep or drop`),
-    candidateCards(all.slice(0, 3), context, context.reload),
+    candidateCards(all.slice(0, 3), context, again),
     all.length > 3 && h("p", null, h("a", { href: link(["candidates"]) }, "All candidates")),
   ];
 }
@@ -187,7 +209,7 @@ function byProject(sessions: readonly Session[]): Child {
   const projects = groups(sessions, (session) => session.project_dir);
   return [...projects].map(([project, some]) => [
     h("p", { class: "faint home-project", title: project }, shortDir(project)),
-    h("ul", { class: "plain lines" }, some.map((session) => h("li", null, h("a", { href: link(["session", session.id]), dir: "auto" }, titleOf(session)), h("span", { class: "faint" }, ` ${count(session.messages, "message")}`)))),
+    h("ul", { class: "plain lines" }, some.map((session) => h("li", null, h("a", { href: link(["session", session.id]), dir: "auto" }, listTitle(session)), h("span", { class: "faint" }, ` ${count(session.messages, "message")}`)))),
   ]);
 }
 
@@ -209,7 +231,7 @@ const COMMANDS: readonly [readonly [string, string], ...(readonly [string, strin
   ["bethink remember \"I prefer short answers\" --type user", "Add a memory yourself"],
 ];
 
-function firstRun(context: Context): Child {
+function firstRun({ projects }: Found, context: Context): Child {
   const [[install, what], ...rest] = COMMANDS;
   const item = (what: string, ...content: Child[]) => h("li", null, h("p", null, what), content);
   const first = item(what, copyable(install));
@@ -219,11 +241,14 @@ function firstRun(context: Context): Child {
     if (agents.length > 0) first.replaceWith(item(agents.every(hasBethink) ? "These agents use bethink" : "Add bethink to your agents", agentRows(agents)));
   };
   name().catch(() => undefined);
-  return h(
+  const learned = h("section");
+  if (projects.length > 0) void into(learned, context, () => readLearned(projects, context.signal), (all) => [learnedToday(all), h("p", null, h("a", { href: link(["memories"]) }, "All memories"))]);
+  const steps = h(
     "section",
     { class: "first-run" },
     h("p", { class: "lead" }, "No sessions yet. Run these commands in a terminal:"),
     h("ol", null, first, rest.map(([command, what]) => item(what, copyable(command)))),
     h("p", { class: "faint" }, "Then work with your agent as usual. Sessions that bethink can read appear here while the agent works."),
   );
+  return [steps, learned];
 }

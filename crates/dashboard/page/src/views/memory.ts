@@ -5,7 +5,7 @@ import { ask, modal, say } from "../dialog.ts";
 import { diffView } from "../diff-view.ts";
 import { type Child, fill, h } from "../dom.ts";
 import { split } from "../markdown.ts";
-import { titleOf } from "../names.ts";
+import { listTitle } from "../names.ts";
 import { bytes, count } from "../number.ts";
 import { Editor } from "../editor.ts";
 import { draftOf } from "../drafts.ts";
@@ -130,7 +130,7 @@ class OneMemory {
       h("h2", null, "Recalled"),
       found.length === 0
         ? h("p", { class: "faint" }, `Not recalled in the project's newest ${count(searched, "session")}.`)
-        : h("ul", { class: "plain" }, found.map((one) => h("li", null, h("a", { href: link(["session", one.session.id], { seq: one.seq }) }, titleOf(one.session)), " ", time(one.at, true)))),
+        : h("ul", { class: "plain" }, found.map((one) => h("li", null, h("a", { href: link(["session", one.session.id], { seq: one.seq }) }, listTitle(one.session)), " ", time(one.at, true)))),
       h("p", null, h("a", { href: link(["recall"], { project: this.#project, q: this.#name.replace(/[-_/]+/g, " ") }) }, "Try recalling it by name")),
     ]);
   }

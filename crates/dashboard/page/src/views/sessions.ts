@@ -5,7 +5,7 @@ import { type Filled, WindowBar } from "../bar.ts";
 import { h, show } from "../dom.ts";
 import { Flow } from "../flow.ts";
 import { brief, count, whole } from "../number.ts";
-import { shortDir, titleOf } from "../names.ts";
+import { countMessage, listTitle, shortDir } from "../names.ts";
 import { link, replace } from "../route.ts";
 import { Reports } from "../reports.ts";
 import { time } from "../time.ts";
@@ -66,7 +66,7 @@ class SessionsView {
   }
 
   #again(): void {
-    replace(["sessions"], { q: this.#search.value, project: this.#project.value });
+    replace(["sessions"], { q: this.#words, project: this.#project.value });
     this.#readAll();
   }
 
@@ -75,17 +75,21 @@ class SessionsView {
     void this.#searchHistory();
   }
 
+  get #words(): string {
+    return this.#search.value.trim();
+  }
+
   #wantedProject(): string {
     return this.#project.value || this.#context.route.query.get("project") || "";
   }
 
   /** Shows matching messages below the sessions with a matching title. */
-  async #searchHistory(): Promise<void> {
-    const q = this.#search.value.trim();
+  async #searchHistory(limit = HITS): Promise<void> {
+    const q = this.#words;
     if (q === "") return this.#hits.replaceChildren();
     try {
-      const { hits } = await client.get("/v1/search", { query: { q, project_dir: this.#wantedProject(), limit: HITS }, signal: this.#context.signal });
-      if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), hitLinks(hits.map((hit) => hitLink(hit, link(["session", hit.session_id], { seq: hit.seq }), [hit.title || "Untitled session", " · ", time(hit.created_at)]))));
+      const { hits } = await client.get("/v1/search", { query: { q, project_dir: this.#wantedProject(), limit }, signal: this.#context.signal });
+      if (q === this.#words) this.#hits.replaceChildren(h("h2", null, "In the history"), hitLinks(hits.map((hit) => hitLink(hit, link(["session", hit.session_id], { seq: hit.seq }), [hit.title || "Untitled session", " · ", time(hit.created_at)])), limit, (limit) => this.#searchHistory(limit)));
     } catch (error) {
       if (!this.#context.signal.aborted) this.#hits.replaceChildren(failure(error));
     }
@@ -105,7 +109,7 @@ class SessionsView {
     const asked = ++this.#asked;
     this.#reading = true;
     try {
-      const filter = { q: this.#search.value, project_dir: restart ? this.#wantedProject() : this.#project.value };
+      const filter = { q: this.#words, project_dir: restart ? this.#wantedProject() : this.#project.value };
       const page = await client.get("/v1/sessions", { query: { ...filter, limit: PAGE, cursor: restart ? null : this.#cursor }, signal: this.#context.signal });
       if (asked !== this.#asked) return;
       this.#sessions = restart ? page.sessions : [...this.#sessions, ...page.sessions];
@@ -122,7 +126,7 @@ class SessionsView {
     const some = this.#sessions.length;
     this.#note.textContent = some === 0 ? "" : `${this.#cursor ? "More than " : ""}${count(some, "session")}`;
     if (some > 0) show(this.#place, this.#list.node);
-    else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages, if any, are listed below."));
+    else if (this.#words !== "") this.#place.replaceChildren(empty("No session has a matching title.", "Matching messages, if any, are listed below."));
     else this.#place.replaceChildren(empty("No sessions yet.", "Agents create sessions through hooks or the gateway. To import earlier sessions, run ", h("code", null, "bethink import"), "."));
     this.#list.reset(some, Math.min(some, this.#list.count));
     if (restart) this.#list.refresh();
@@ -144,7 +148,7 @@ class SessionsView {
     const row = h(
       "a",
       { class: "row session", href: link(["session", session.id]), "data-id": session.id },
-      h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, titleOf(session)), h("span", { class: "faint path" }, shortDir(session.project_dir), shared && [" · ", h("span", { class: "shared" }, `shared with ${shared}`)])),
+      h("span", { class: "name" }, h("span", { class: "title", dir: "auto" }, listTitle(session)), h("span", { class: "faint path" }, shortDir(session.project_dir), shared && [" · ", h("span", { class: "shared" }, `shared with ${shared}`)])),
       h("span", { class: "window" }, bar.node, figures),
       h("span", { class: "number messages" }, ...messagesOf(session)),
       time(session.updated_at),
@@ -171,10 +175,7 @@ class SessionsView {
       return;
     }
     if (event.event === "message") {
-      const { seq } = event.data;
-      session.last_seq = Math.max(session.last_seq, seq);
-      session.messages = Math.max(session.messages, seq);
-      session.updated_at = new Date().toISOString();
+      countMessage(session, event.data.seq);
       this.#touch(index);
     }
     if (event.event === "context") this.#reports.update(id, event.data);

@@ -49,8 +49,8 @@ function finder({ projects = [] }: TeamHistory, search: HTMLInputElement, contex
     replace(["team"], { q, ...filter(), time: time.value });
     if (q !== "") {
       const after = time.value && new Date(Date.now() - Number(time.value) * DAY_MS).toISOString();
-      const query = { q, ...filter(), after, limit: HITS };
-      return void into(found, context, () => client.get("/v1/team/history/search", { query, signal }), ({ hits }) => hitLinks(hits.map(hit)));
+      const find = (limit: number): Promise<void> => into(found, context, () => client.get("/v1/team/history/search", { query: { q, ...filter(), after, limit }, signal }), ({ hits }) => hitLinks(hits.map(hit), limit, find));
+      return void find(HITS);
     }
     return void into(found, context, () => read(), (page) => {
       if (page.sessions.length > 0) return sessionList(page, read, signal);

@@ -11,7 +11,7 @@ import { markRow, markWords } from "../mark-row.ts";
 import { showMessage } from "../message-dialog.ts";
 import { MiniMap } from "../minimap.ts";
 import { isModified } from "../movement.ts";
-import { titleOf } from "../names.ts";
+import { listTitle } from "../names.ts";
 import { count } from "../number.ts";
 import { readOutline } from "../outline.ts";
 import { link, replace } from "../route.ts";
@@ -60,7 +60,7 @@ class Timeline {
     this.#id = id;
     this.#project = project;
     this.#context = context;
-    this.#bar = new FilterBar((filter) => {
+    this.#bar = new FilterBar(project, (filter) => {
       this.#filter = filter;
       this.#arrange(true);
     });
@@ -186,15 +186,17 @@ class Timeline {
       case "call": {
         const answer = row.result ? this.#pages.at(row.result.seq - 1) : undefined;
         const children = this.#children.get(row.call.id) ?? [];
-        const agentLink = (child: Session) => h("a", { href: link(["session", child.id]) }, `↳ ${titleOf(child)}, ${count(child.messages, "message")}`);
-        return callRow(row, this.#pages.at(row.message.seq - 1), answer, children, this.#shown(row.message.seq, answer), agentLink);
+        const agentLink = (child: Session) => h("a", { href: link(["session", child.id]) }, `${listTitle(child)}, ${count(child.messages, "message")}`);
+        return callRow(row, this.#pages.at(row.message.seq - 1), answer, children, this.#shown(row.message.seq, row.call.id, answer), agentLink);
       }
     }
   }
 
-  #shown(seq: number, answer?: HistoryMessage): Shown {
-    const cleared = answer !== undefined && answeredIds(answer).some((id) => this.#cleared.has(id));
-    const shortened = this.#track.shortens(seq) || cleared || (answer !== undefined && this.#track.shortens(answer.seq));
+  #shown(seq: number, call = "", answer?: HistoryMessage): Shown {
+    // The report names the results. Decisions only name their message, which may contain others.
+    const isNamed = answer !== undefined && answeredIds(answer).some((id) => this.#cleared.has(id));
+    const isCut = isNamed ? this.#cleared.has(call) : answer !== undefined && this.#track.shortens(answer.seq);
+    const shortened = this.#track.shortens(seq) || isCut;
     return { hidden: this.#track.hides(seq), shortened, project: this.#project, opened: this.#opened, details: (seq) => this.#details(seq) };
   }
 

@@ -54,7 +54,7 @@ function row(todo: Todo, put: Change): Child {
   const name = `${WORDS[todo.status]}: ${todo.content}`;
   return h(
     "li",
-    { class: `todo ${todo.status}` },
+    { class: `todo ${todo.status}`, "data-id": todo.id, tabindex: -1 },
     h("button", { class: "todo-mark", "aria-label": name, title: `Change to “${WORDS[next]}”`, onclick: go }, MARKS[todo.status]),
     h("span", { dir: "auto" }, todo.content),
     todo.priority === "high" && badge("high", "bad"),
