@@ -90,7 +90,17 @@ fn kind<'a>(message: &Message, mut texts: impl Iterator<Item = &'a Block>) -> ap
 
 /// Whether a person typed a part of this text. The arguments of a slash command are typed.
 fn is_typed(text: &str) -> bool {
-    typed::command_arguments(text).is_some() || typed::title(text).is_some()
+    typed::command_arguments(text).is_some() || typed::title(text).is_some() || is_markup(text)
+}
+
+/// Whether the text begins with an element of HTML or of a component. Clients give the elements that they insert names with `_` or
+/// `-`.
+fn is_markup(text: &str) -> bool {
+    let text = typed::without_reminders(text);
+    let Some(element) = text.trim().strip_prefix('<') else { return false };
+    let name = element.trim_start_matches(['!', '/']);
+    let rest = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+    rest.len() < name.len() && !rest.starts_with(['_', '-']) && !typed::is_machine_made(text.trim())
 }
 
 fn call(id: &ToolUseId, tool: &str, block: &Block) -> api::OutlineCall {
@@ -140,6 +150,8 @@ mod tests {
         );
         let both = "<system-reminder>Be brief.</system-reminder>\nPaint the gate.";
         assert_eq!(user(both), api::OutlineKind::Typed);
+        assert_eq!(user("<div> why is this not centered?"), api::OutlineKind::Typed);
+        assert_eq!(user("<new_element>Be brief.</new_element>"), api::OutlineKind::Inserted);
         let command = "<command-name>/review</command-name><command-args>the gate</command-args>";
         assert_eq!(user(command), api::OutlineKind::Typed);
     }
