@@ -57,6 +57,21 @@ fn a_session_teaches_and_the_next_one_is_reminded() {
 }
 
 #[test]
+fn a_replay_teaches_nothing_unless_asked() {
+    let desk = Desk::new();
+    let body = json!({ "project_dir": desk.project(), "tags": ["replay"] });
+    let created = desk.daemon.client().post("/v1/sessions", &body).ok();
+    let replay = created["id"].as_str().unwrap();
+    desk.teach(replay, TAUGHT);
+    let other = desk.session();
+    desk.teach(&other, "From now on, use tabs for indentation.");
+    // The other session's turn ended later.
+    desk.learns("use-tabs-indentation");
+    assert_eq!(desk.names(), ["use-tabs-indentation"]);
+    assert_eq!(desk.extract(replay)["memories"][0]["name"], NAME);
+}
+
+#[test]
 fn an_imported_session_teaches_with_the_date_on_which_it_was_said() {
     let desk = Desk::new();
     let line = |role: &str, uuid: &str, content: Value| {

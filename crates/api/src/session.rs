@@ -19,6 +19,9 @@ pub struct ModelSpec {
     pub preserved_thinking: Option<bool>,
 }
 
+/// Tag of a session that repeats a recorded one. Nothing is learned from it unless a person asks for it.
+pub const REPLAY_TAG: &str = "replay";
+
 /// A session to create.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CreateSession {

@@ -29,6 +29,7 @@ const EVENT_PATIENCE: Duration = Duration::from_secs(2);
 pub struct ReplayPlan {
     pub project_dir: String,
     pub title: String,
+    pub tags: Vec<String>,
     pub window: u64,
     pub max_output: u64,
     /// Number of turns per prompt request: the prompts of the turns in between are not requested.
@@ -110,7 +111,7 @@ impl<'a> Player<'a> {
             .create_session(&CreateSession {
                 project_dir: plan.project_dir.clone(),
                 title: Some(plan.title.clone()),
-                tags: Vec::new(),
+                tags: plan.tags.clone(),
                 parent: None,
                 model: Some(model),
             })

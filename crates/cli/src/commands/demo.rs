@@ -80,6 +80,7 @@ async fn tell(app: &mut CliApp, places: &DaemonPlaces, recording: &Recording, ho
     let plan = ReplayPlan {
         project_dir: places.home.path().display().to_string(),
         title: TITLE.to_owned(),
+        tags: Vec::new(),
         window: how.window,
         max_output: MAX_OUTPUT,
         every: 1,

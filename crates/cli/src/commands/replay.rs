@@ -1,5 +1,6 @@
 //! `bethink replay`: replays a recorded session turn by turn, and reports prompt sizes, compactions and faults.
 
+use bethink_api::REPLAY_TAG;
 use bethink_replay::{Player, Recording, ReplayPlan, question};
 use bethink_terminal::ProgressLine;
 use bethink_terminal::words::plural;
@@ -27,6 +28,7 @@ pub(crate) async fn replay(app: &mut CliApp, how: &Replay) -> Done {
     let plan = ReplayPlan {
         project_dir: app.project_dir(),
         title,
+        tags: vec![REPLAY_TAG.to_owned()],
         window: how.window,
         max_output: how.max_output,
         every: how.every,

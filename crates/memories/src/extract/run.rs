@@ -33,6 +33,12 @@ struct ExtractionScope {
     prefix: Option<SessionPrefix>,
     /// Whether the extraction also covers a turn that has not ended.
     is_open: bool,
+    /// Whether a person asked for it.
+    is_asked: bool,
+}
+
+fn is_replay(session: &SessionRecord) -> bool {
+    session.tags.iter().any(|tag| tag == api::REPLAY_TAG)
 }
 
 impl MemoryService {
@@ -59,8 +65,8 @@ impl MemoryService {
         request: api::ExtractRequest,
     ) -> Result<api::Extracted> {
         let since = if request.all { Since::Beginning } else { Since::Mark };
-        let scope =
-            ExtractionScope { since, dry_run: request.dry_run, ..ExtractionScope::default() };
+        let (dry_run, is_asked) = (request.dry_run, true);
+        let scope = ExtractionScope { since, dry_run, is_asked, ..ExtractionScope::default() };
         self.extract(id, scope).await
     }
 
@@ -95,6 +101,9 @@ impl MemoryService {
         for id in sessions {
             // The session may have been deleted.
             let Some(session) = if_found(self.cx.store().session(id).await)? else { continue };
+            if is_replay(&session) {
+                continue;
+            }
             let statements = self.new_statements(&session, Since::Mark, false, &dir).await?;
             let found = self.learn_by_rules(project, id, statements.said).await?;
             let new = writes(&found).into_iter().filter(|write| write.over.is_none());
@@ -104,8 +113,11 @@ impl MemoryService {
     }
 
     async fn extract(&self, id: SessionId, scope: ExtractionScope) -> Result<api::Extracted> {
-        let ExtractionScope { since, dry_run, prefix, is_open } = scope;
+        let ExtractionScope { since, dry_run, prefix, is_open, is_asked } = scope;
         let session = self.cx.store().session(id).await?;
+        if is_replay(&session) && !is_asked {
+            return Ok(api::Extracted::default());
+        }
         self.refuse_if_unrecorded(&session.project_dir)?;
         let project = self.project_of_session(&session).await?;
         let _one = project.turns.extracting.lock().await;
