@@ -356,6 +356,35 @@ fn a_file_with_the_gateways_secret_is_for_its_owner() {
 }
 
 #[test]
+fn a_file_with_another_address_gets_no_secret_and_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let daemon = Home::new().start();
+    for (agent, path, own) in [
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            r#"{"provider": {"anthropic": {"options": {"baseURL": "https://proxy.example"}}}}"#,
+        ),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            r#"{"env": {"ANTHROPIC_BASE_URL": "https://proxy.example"}}"#,
+        ),
+    ] {
+        put(&daemon.home, path, own);
+        let path = daemon.home.scratch().join("person").join(path);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+        let output = bethink(&daemon.home, &["install", agent, "--gateway"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("the gateway was not set up in"), "{said}");
+        assert!(said.contains("already set to another address"), "{said}");
+        assert!(!said.contains("readable only by you"), "{said}");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o444, "{agent}");
+    }
+}
+
+#[test]
 fn doctor_says_that_codex_skips_hooks_which_nobody_trusted() {
     let home = Home::new();
     done(&home, &["install", "codex"]);
