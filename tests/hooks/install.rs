@@ -276,6 +276,27 @@ fn an_entry_that_is_not_ours_is_named_and_stays() {
 }
 
 #[test]
+fn inline_tables_are_extended_and_restored() {
+    let home = Home::new();
+    let text = "mcp_servers = { gh = { command = \"gh\" } }\nhooks = {}";
+    put(&home, ".codex/config.toml", text);
+    let path = home.scratch().join("person/.codex/config.toml");
+    done(&home, &["install", "codex"]);
+    let listed = done(&home, &["install", "--json"]);
+    assert!(listed.contains(r#""agent":"codex","state":"installed""#), "{listed}");
+    done(&home, &["uninstall", "codex"]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    // What is no table cannot be extended.
+    let text = "mcp_servers = 7\nhooks = 7";
+    put(&home, ".codex/config.toml", text);
+    let output = bethink(&home, &["install", "codex"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.matches("hooks in ").count(), 1, "{said}");
+    assert!(!said.contains("trust"), "{said}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
 fn doctor_knows_what_is_installed_and_what_has_moved() {
     let home = Home::new();
     done(&home, &["install", "codex"]);

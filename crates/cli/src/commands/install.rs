@@ -123,14 +123,14 @@ pub(super) async fn add(
         outcomes.push(InstallOutcome { made_private: mode.is_some(), ..outcome });
     }
     show(app, agent, &outcomes, dry_run)?;
+    if outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
+        return Err(CliFailure::Printed);
+    }
     let is_new = !dry_run && planned.iter().any(Planned::is_change);
     if let Some(note) = agent.note().filter(|_| is_new && !app.screen.json) {
         app.screen.note(StyledText::from(note))?;
     }
-    match outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
-        true => Err(CliFailure::Printed),
-        false => Ok(is_new),
-    }
+    Ok(is_new)
 }
 
 /// Returns the error for an agent without a settings file to write.
