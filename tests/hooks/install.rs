@@ -101,6 +101,23 @@ fn what_was_installed_goes_without_a_trace() {
 }
 
 #[test]
+fn the_directories_that_install_created_are_removed() {
+    let home = Home::new();
+    let person = home.scratch().join("person");
+    put(&home, ".codex/sessions/one.jsonl", "{}");
+    for agent in AGENTS {
+        done(&home, &["install", agent]);
+    }
+    for agent in AGENTS {
+        done(&home, &["uninstall", agent]);
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(&person).unwrap().map(|dir| dir.unwrap().file_name()).collect();
+    assert_eq!(left, [".codex"]);
+    assert!(person.join(".codex/sessions/one.jsonl").exists());
+}
+
+#[test]
 fn a_project_of_an_agent_without_a_users_file() {
     let home = Home::new();
     let output = bethink(&home, &["install", "roo"]);

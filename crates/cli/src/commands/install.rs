@@ -181,7 +181,11 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
                         one.now.set_mode(mode)?;
                     }
                 }
-                None => one.now.remove()?,
+                None => {
+                    one.now.remove()?;
+                    let top = places.project.as_ref().unwrap_or(&places.person);
+                    remove_empty_dirs(&one.file.path, top);
+                }
             }
             backup.forget(&one.file.path)?;
         }
@@ -189,6 +193,13 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
         outcomes.push(one.outcome(if dry_run { "would change" } else { done }));
     }
     show(app, agent, &outcomes, dry_run)
+}
+
+/// Removes the directories above a removed file that are empty now. `top` and what is outside it stay.
+fn remove_empty_dirs(file: &Path, top: &Path) {
+    let mut dirs = file.ancestors().skip(1).take_while(|dir| dir.starts_with(top) && *dir != top);
+    // A directory with other files cannot be removed, and ends the search.
+    while dirs.next().is_some_and(|dir| std::fs::remove_dir(dir).is_ok()) {}
 }
 
 /// Returns the files that contain the gateway's addresses, with their states.
