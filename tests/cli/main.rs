@@ -87,6 +87,31 @@ fn sessions_of_agents_are_found_and_imported() {
 }
 
 #[test]
+fn what_a_client_inserted_is_neither_shown_nor_handed_over() {
+    let terminal = Terminal::new();
+    let reminder = "<system-reminder>\nSkills: a, b\n</system-reminder>";
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let line = json!({
+        "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/proj/garden",
+        "sessionId": "0b6f7a52-3a2e-4f0e-9c58-6f2f1f3f9a11", "version": "2.1.7", "type": "user",
+        "message": { "role": "user", "content": [text(reminder), text("Mend the gate")] },
+        "uuid": "00000001-0000-4000-8000-000000000000", "timestamp": "2026-01-23T14:00:01.000Z",
+    });
+    let file = terminal.path().join("one.jsonl");
+    fs::write(&file, format!("{line}\n")).unwrap();
+    done(terminal.run(&["import", &file.to_string_lossy()]));
+    let history = done(terminal.run(&["history"]));
+    assert!(history.contains("Mend the gate") && !history.contains("Skills"), "{history}");
+    assert!(history.contains("[+ 3 lines inserted by the client]"), "{history}");
+    assert!(done(terminal.run(&["history", "--full"])).contains("Skills"));
+    assert!(done(terminal.run(&["history", "--json"])).contains("Skills"));
+    let id = done(terminal.run(&["session", "ls", "--all", "--quiet"]));
+    let prompt = done(terminal.run(&["continue", "codex", "--print", "--session", id.trim()]));
+    assert!(prompt.contains("    Mend the gate"), "{prompt}");
+    assert!(!prompt.contains("Skills") && !prompt.contains("inserted"), "{prompt}");
+}
+
+#[test]
 fn files_without_messages_make_no_sessions() {
     let terminal = Terminal::new();
     let dir = terminal.path().join("files");

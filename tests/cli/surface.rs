@@ -250,6 +250,7 @@ fn settings_are_listed_read_and_set() {
 fn a_new_user_is_told_what_to_do_next() {
     let terminal = Terminal::new();
     fs::create_dir(terminal.path().join(".codex")).unwrap();
+    fs::write(terminal.path().join(".codex/auth.json"), "{}").unwrap();
     let doctor = terminal.run(&["doctor"]);
     let first: Vec<&str> = doctor.out.lines().take(2).collect();
     let codex = doctor.out.lines().position(|line| line.contains("Codex: found")).unwrap();

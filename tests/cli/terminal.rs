@@ -48,6 +48,7 @@ impl Terminal {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path())
+            .env("TZ", "UTC")
             .env("BETHINK_HOME", self.path().join("home"))
             .env("BETHINK_DAEMON__LISTEN", "127.0.0.1:0")
             .envs(settings.iter().copied())

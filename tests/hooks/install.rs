@@ -101,6 +101,23 @@ fn what_was_installed_goes_without_a_trace() {
 }
 
 #[test]
+fn the_directories_that_install_created_are_removed() {
+    let home = Home::new();
+    let person = home.scratch().join("person");
+    put(&home, ".codex/sessions/one.jsonl", "{}");
+    for agent in AGENTS {
+        done(&home, &["install", agent]);
+    }
+    for agent in AGENTS {
+        done(&home, &["uninstall", agent]);
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(&person).unwrap().map(|dir| dir.unwrap().file_name()).collect();
+    assert_eq!(left, [".codex"]);
+    assert!(person.join(".codex/sessions/one.jsonl").exists());
+}
+
+#[test]
 fn a_project_of_an_agent_without_a_users_file() {
     let home = Home::new();
     let output = bethink(&home, &["install", "roo"]);
@@ -276,6 +293,27 @@ fn an_entry_that_is_not_ours_is_named_and_stays() {
 }
 
 #[test]
+fn inline_tables_are_extended_and_restored() {
+    let home = Home::new();
+    let text = "mcp_servers = { gh = { command = \"gh\" } }\nhooks = {}";
+    put(&home, ".codex/config.toml", text);
+    let path = home.scratch().join("person/.codex/config.toml");
+    done(&home, &["install", "codex"]);
+    let listed = done(&home, &["install", "--json"]);
+    assert!(listed.contains(r#""agent":"codex","state":"installed""#), "{listed}");
+    done(&home, &["uninstall", "codex"]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    // What is no table cannot be extended.
+    let text = "mcp_servers = 7\nhooks = 7";
+    put(&home, ".codex/config.toml", text);
+    let output = bethink(&home, &["install", "codex"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.matches("hooks in ").count(), 1, "{said}");
+    assert!(!said.contains("trust"), "{said}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
 fn doctor_knows_what_is_installed_and_what_has_moved() {
     let home = Home::new();
     done(&home, &["install", "codex"]);
@@ -353,6 +391,35 @@ fn a_file_with_the_gateways_secret_is_for_its_owner() {
     assert_eq!(mode(), 0o600);
     done(&daemon.home, &["uninstall", "opencode"]);
     assert_eq!((std::fs::read_to_string(&path).unwrap(), mode()), (text.to_owned(), 0o644));
+}
+
+#[test]
+fn a_file_with_another_address_gets_no_secret_and_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let daemon = Home::new().start();
+    for (agent, path, own) in [
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            r#"{"provider": {"anthropic": {"options": {"baseURL": "https://proxy.example"}}}}"#,
+        ),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            r#"{"env": {"ANTHROPIC_BASE_URL": "https://proxy.example"}}"#,
+        ),
+    ] {
+        put(&daemon.home, path, own);
+        let path = daemon.home.scratch().join("person").join(path);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+        let output = bethink(&daemon.home, &["install", agent, "--gateway"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("the gateway was not set up in"), "{said}");
+        assert!(said.contains("already set to another address"), "{said}");
+        assert!(!said.contains("readable only by you"), "{said}");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o444, "{agent}");
+    }
 }
 
 #[test]

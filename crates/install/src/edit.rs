@@ -32,6 +32,15 @@ pub struct AppliedEdits {
     pub left_alone: Vec<String>,
 }
 
+impl AppliedEdits {
+    pub(crate) fn leave(&mut self, path: &[String]) {
+        let path = path.join(".");
+        if !self.left_alone.contains(&path) {
+            self.left_alone.push(path);
+        }
+    }
+}
+
 /// The reason why a text could not be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]

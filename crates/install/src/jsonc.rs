@@ -66,7 +66,7 @@ fn member(
     let Some(there) = root.at(path) else { return add(done, root, path, value) };
     let standing = there.value(&done.text);
     if !ours.is(&standing) {
-        done.left_alone.push(path.join("."));
+        done.leave(path);
         return Ok(());
     }
     let Value::Object(wanted) = value else {
@@ -110,7 +110,7 @@ fn element(
         return add(done, root, path, &Value::Array(vec![value.clone()]));
     };
     let NodeKind::Array(elements) = &list.kind else {
-        done.left_alone.push(path.join("."));
+        done.leave(path);
         return Ok(());
     };
     let Some(first) = elements.iter().find_map(|element| hook_in(element, &done.text)) else {
@@ -137,7 +137,7 @@ fn add(
     let there = (0..path.len()).rev().find_map(|end| Some((end, root.at(&path[..end])?)));
     let Some((end, parent)) = there else { return Ok(()) };
     if !matches!(parent.kind, NodeKind::Object(_)) {
-        done.left_alone.push(path[..end].join("."));
+        done.leave(&path[..end]);
         return Ok(());
     }
     let (key, rest) = (&path[end], &path[end + 1..]);

@@ -32,7 +32,7 @@ pub struct AgentSearch {
 #[derive(Debug)]
 pub struct FoundAgent {
     pub agent: InstallAgent,
-    /// Whether the agent is on this machine: its program is in `PATH`, or its settings directory exists.
+    /// Whether the agent is on this machine: its program is in `PATH`, or its settings directory is not empty.
     pub is_present: bool,
     /// The command that removes bethink's plugin, if the agent has it.
     pub plugin: Option<&'static str>,
@@ -168,8 +168,9 @@ impl AgentSearch {
     fn is_present(&self, agent: InstallAgent) -> bool {
         let is_in_path =
             |program| std::env::split_paths(&self.path).any(|dir| dir.join(program).is_file());
-        let has_dir = agent.dir(&self.places).is_some_and(|dir| dir.is_dir());
-        has_dir || agent.command().is_some_and(is_in_path)
+        let dir = agent.dir(&self.places).and_then(|dir| dir.read_dir().ok());
+        let has_files = dir.is_some_and(|mut dir| dir.next().is_some());
+        has_files || agent.command().is_some_and(is_in_path)
     }
 
     /// Returns the command that removes bethink's plugin from an agent; `None` if the agent does not have it.

@@ -13,32 +13,44 @@ const BOM: &str = "\u{feff}";
 
 pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits, NotEdited> {
     let mut document = parse(text)?;
+    let before = document.to_string();
     let was_bare = document.as_table().is_empty();
     let mut done = AppliedEdits::default();
     for edit in edits {
         match edit {
             SettingsEdit::Member { path, value, ours } => {
-                let Some((table, key)) = table_of(&mut document, path, &mut done) else { continue };
+                let Some((table, key, _)) = table_of(&mut document, path, &mut done) else {
+                    continue;
+                };
                 match table.get_mut(key) {
                     None => {
                         table.insert(key, item_of(value));
                     }
                     Some(there) if ours.is(&value_of(there)) => update(there, value),
-                    Some(_) => done.left_alone.push(path.join(".")),
+                    Some(_) => done.leave(path),
                 }
             }
             SettingsEdit::Element { path, value } => {
-                let Some((table, key)) = table_of(&mut document, path, &mut done) else { continue };
+                let Some((table, key, is_inline)) = table_of(&mut document, path, &mut done) else {
+                    continue;
+                };
                 let is_new = !table.contains_key(key);
-                let list =
-                    table.entry(key).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+                let list = table.entry(key).or_insert_with(|| match is_inline {
+                    true => Item::Value(Array::new().into()),
+                    false => Item::ArrayOfTables(ArrayOfTables::new()),
+                });
                 if !add_element(list, value) {
-                    done.left_alone.push(path.join("."));
+                    done.leave(path);
                 } else if is_new {
                     done.made.push(path.clone());
                 }
             }
         }
+    }
+    // Otherwise only a missing last line feed would be added.
+    if document.to_string() == before {
+        text.clone_into(&mut done.text);
+        return Ok(done);
     }
     // In a file that contains only comments, they would otherwise be written after our entries.
     let above = if was_bare { take_trailing(&mut document) } else { String::new() };
@@ -52,6 +64,7 @@ pub(crate) fn take_out(
     made: &[Vec<String>],
 ) -> Result<String, NotEdited> {
     let mut document = parse(text)?;
+    let before = document.to_string();
     let mut comments = String::new();
     for edit in edits {
         let path = edit.path();
@@ -85,7 +98,8 @@ pub(crate) fn take_out(
             table.remove(last);
         }
     }
-    Ok(with_line_ends(text, &document.to_string()))
+    let after = document.to_string();
+    Ok(if after == before { text.to_owned() } else { with_line_ends(text, &after) })
 }
 
 fn parse(text: &str) -> Result<DocumentMut, NotEdited> {
@@ -111,15 +125,16 @@ fn comment_above(removed: &Item) -> String {
     }
 }
 
-/// Returns the table that contains a path's last part, and creates it if it is missing. `None` if something
-/// on the path is not a table.
+/// Returns the table that contains a path's last part, that part, and whether the table is within an inline table. Creates
+/// the table if it is missing. `None` if something on the path is not a table.
 fn table_of<'a, 'p>(
     document: &'a mut DocumentMut,
     path: &'p [String],
     done: &mut AppliedEdits,
-) -> Option<(&'a mut Table, &'p str)> {
+) -> Option<(&'a mut dyn TableLike, &'p str, bool)> {
     let (last, above) = path.split_last()?;
-    let mut table = document.as_table_mut();
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    let mut is_inline = false;
     for (n, key) in above.iter().enumerate() {
         if !table.contains_key(key) {
             let mut new = Table::new();
@@ -128,45 +143,55 @@ fn table_of<'a, 'p>(
             table.insert(key, Item::Table(new));
             done.made.push(above[..=n].to_vec());
         }
-        let Some(next) = table.get_mut(key).and_then(Item::as_table_mut) else {
-            done.left_alone.push(above[..=n].join("."));
+        let item = table.get_mut(key)?;
+        is_inline |= item.is_inline_table();
+        let Some(next) = item.as_table_like_mut() else {
+            done.leave(&above[..=n]);
             return None;
         };
         table = next;
     }
-    Some((table, last))
+    Some((table, last, is_inline))
 }
 
-fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Table> {
-    path.iter().try_fold(document.as_table_mut(), |table, key| table.get_mut(key)?.as_table_mut())
+fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut dyn TableLike> {
+    let root: &mut dyn TableLike = document.as_table_mut();
+    path.iter().try_fold(root, |table, key| table.get_mut(key)?.as_table_like_mut())
 }
 
 /// Adds an element. If one of our elements exists, its command is updated instead.
 fn add_element(list: &mut Item, value: &Value) -> bool {
+    if let Some(ours) = tables_in(list).into_iter().find(|table| holds_hook(&members(*table))) {
+        refresh(ours, value);
+        return true;
+    }
+    match list {
+        Item::ArrayOfTables(tables) => tables.push(table(value)),
+        Item::Value(toml_edit::Value::Array(array)) => array.push(inline(value)),
+        _ => return false,
+    }
+    true
+}
+
+/// Returns the tables of a list in either form.
+fn tables_in(list: &mut Item) -> Vec<&mut dyn TableLike> {
     match list {
         Item::ArrayOfTables(tables) => {
-            let ours = tables.iter_mut().find(|table| holds_hook(&members(*table)));
-            match ours {
-                Some(table) => refresh(table, value),
-                None => tables.push(table(value)),
-            }
-            true
+            tables.iter_mut().map(|table| table as &mut dyn TableLike).collect()
         }
         Item::Value(toml_edit::Value::Array(array)) => {
-            if !array.iter().any(|one| holds_hook(&json(one))) {
-                array.push(inline(value));
-            }
-            true
+            let tables = array.iter_mut().filter_map(toml_edit::Value::as_inline_table_mut);
+            tables.map(|table| table as &mut dyn TableLike).collect()
         }
-        _ => false,
+        _ => Vec::new(),
     }
 }
 
 /// Updates the command of our hook, and keeps its other members, which a person may have changed.
-fn refresh(group: &mut Table, value: &Value) {
+fn refresh(group: &mut dyn TableLike, value: &Value) {
     let wanted = value["hooks"][0]["command"].as_str().unwrap_or_default();
-    let Some(hooks) = group.get_mut("hooks").and_then(Item::as_array_of_tables_mut) else { return };
-    for hook in hooks.iter_mut() {
+    let Some(hooks) = group.get_mut("hooks") else { return };
+    for hook in tables_in(hooks) {
         let is_ours = is_hook(&members(hook));
         if is_ours && hook.get("command").and_then(Item::as_str) != Some(wanted) {
             hook.insert("command", toml_edit::value(wanted));
@@ -175,20 +200,20 @@ fn refresh(group: &mut Table, value: &Value) {
 }
 
 fn remove_hooks(list: &mut Item) {
+    for group in tables_in(list) {
+        if let Some(hooks) = group.get_mut("hooks")
+            && tables_in(hooks).len() > 1
+        {
+            remove_all(hooks, is_hook);
+        }
+    }
+    remove_all(list, holds_hook);
+}
+
+fn remove_all(list: &mut Item, is_ours: fn(&Value) -> bool) {
     match list {
-        Item::ArrayOfTables(tables) => {
-            for group in tables.iter_mut() {
-                if let Some(hooks) = group.get_mut("hooks").and_then(Item::as_array_of_tables_mut)
-                    && hooks.len() > 1
-                {
-                    hooks.retain(|hook| !is_hook(&members(hook)));
-                }
-            }
-            tables.retain(|group| !holds_hook(&members(group)));
-        }
-        Item::Value(toml_edit::Value::Array(array)) => {
-            array.retain(|one| !holds_hook(&json(one)));
-        }
+        Item::ArrayOfTables(tables) => tables.retain(|table| !is_ours(&members(table))),
+        Item::Value(toml_edit::Value::Array(array)) => array.retain(|one| !is_ours(&json(one))),
         _ => {}
     }
 }
@@ -215,6 +240,8 @@ fn is_empty(item: &Item) -> bool {
     match item {
         Item::Table(table) => table.is_empty() && table.is_implicit(),
         Item::ArrayOfTables(tables) => tables.is_empty(),
+        Item::Value(toml_edit::Value::InlineTable(table)) => table.is_empty(),
+        Item::Value(toml_edit::Value::Array(array)) => array.is_empty(),
         _ => false,
     }
 }
@@ -254,9 +281,9 @@ fn inline(value: &Value) -> toml_edit::Value {
             None => number.as_f64().unwrap_or_default().into(),
         },
         Value::Array(all) => all.iter().map(inline).collect::<Array>().into(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(key, value)| (key.clone(), inline(value)))
+        Value::Object(members) => in_order(members)
+            .into_iter()
+            .map(|(key, value)| (key, inline(value)))
             .collect::<InlineTable>()
             .into(),
         Value::Null => "".into(),

@@ -7,6 +7,9 @@ use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{StyledText, Tone};
 use jiff::Timestamp;
 
+/// Number of columns before a fact's text: two for the margin and twelve for its name.
+pub(crate) const FACT_INDENT: usize = 14;
+
 /// Returns one line per fact, with its name on the left.
 pub fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
     let fact = |name: &str| StyledText::from("  ").dim(format!("{name:<12}"));

@@ -3,6 +3,7 @@
 use bethink_api::{HistoryMessage, Role};
 use bethink_terminal::words::{ago, bytes, first_line, plural};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
+use bethink_transcript::typed;
 use serde_json::Value;
 
 /// Number of lines that are shown of a longer text.
@@ -12,7 +13,10 @@ const INDENT: &str = "    ";
 /// How much of a message is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageExtent {
+    /// Of a user message, only what was typed, and how many lines the client inserted.
     Beginning,
+    /// As `Beginning`, but the client's lines are not counted, and a message with nothing else is left out.
+    HandedOver,
     Whole,
 }
 
@@ -30,7 +34,12 @@ pub fn message(
             .put(tone, message.role.as_str())
             .dim(format!("  {}", ago(&message.created_at, now))),
     ];
-    let body: Value = serde_json::from_str(message.message.get()).unwrap_or_default();
+    let mut body: Value = serde_json::from_str(message.message.get()).unwrap_or_default();
+    let inserted = match (message.role, extent) {
+        (_, MessageExtent::Whole) => 0,
+        (Role::User, _) => body.get_mut("content").map_or(0, take_inserted),
+        _ => 0,
+    };
     match &body["content"] {
         Value::String(text) => lines.extend(paragraphs(text, extent)),
         Value::Array(blocks) => {
@@ -39,7 +48,19 @@ pub fn message(
         _ => {}
     }
     match extent {
-        MessageExtent::Beginning => lines.into_iter().map(|line| line.fitted(look.width)).collect(),
+        MessageExtent::HandedOver if lines.len() == 1 => return Vec::new(),
+        MessageExtent::Beginning if inserted > 0 => {
+            let inserted = plural(inserted as u64, "line", "lines");
+            lines.push(
+                StyledText::new().dim(format!("{INDENT}[+ {inserted} inserted by the client]")),
+            );
+        }
+        _ => {}
+    }
+    match extent {
+        MessageExtent::Beginning | MessageExtent::HandedOver => {
+            lines.into_iter().map(|line| line.fitted(look.width)).collect()
+        }
         MessageExtent::Whole if look.live => {
             lines.into_iter().flat_map(|line| line.wrapped(look.width, 0)).collect()
         }
@@ -47,12 +68,32 @@ pub fn message(
     }
 }
 
+/// Removes what a client inserted into the texts of a user message. Returns the number of removed lines.
+fn take_inserted(content: &mut Value) -> usize {
+    let is_text = |block: &Value| block["type"] == "text";
+    let texts: Vec<&mut Value> = match content {
+        Value::Array(blocks) => {
+            let blocks = blocks.iter_mut().filter(|block| is_text(block));
+            blocks.filter_map(|block| block.get_mut("text")).collect()
+        }
+        text => vec![text],
+    };
+    let mut removed = 0;
+    for text in texts {
+        let Some(whole) = text.as_str() else { continue };
+        let words = typed::words(whole);
+        removed += whole.trim().lines().count().saturating_sub(words.lines().count());
+        *text = Value::String(words);
+    }
+    removed
+}
+
 fn block(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     let word = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
     match word("type") {
         "text" => paragraphs(word("text"), extent),
         "thinking" => match extent {
-            MessageExtent::Beginning => {
+            MessageExtent::Beginning | MessageExtent::HandedOver => {
                 let thought = format!("{INDENT}thought: {}", first_line(word("thinking")));
                 vec![StyledText::new().dim(thought)]
             }
@@ -104,7 +145,9 @@ fn tool_result(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     let head = StyledText::from(INDENT).put(tone, word).dim(size);
     match extent {
         MessageExtent::Whole => std::iter::once(head).chain(paragraphs(&text, extent)).collect(),
-        MessageExtent::Beginning => vec![head.dim(format!("  {}", first_line(&text)))],
+        MessageExtent::Beginning | MessageExtent::HandedOver => {
+            vec![head.dim(format!("  {}", first_line(&text)))]
+        }
     }
 }
 
@@ -125,7 +168,7 @@ fn paragraphs(text: &str, extent: MessageExtent) -> Vec<StyledText> {
     let lines = lines.map(|line| StyledText::from(format!("{INDENT}{}", untabbed(line))));
     let mut out: Vec<StyledText> = lines.collect();
     let more = out.len().saturating_sub(BEGINNING);
-    if extent == MessageExtent::Beginning && more > 0 {
+    if extent != MessageExtent::Whole && more > 0 {
         out.truncate(BEGINNING);
         let more = plural(more as u64, "more line", "more lines");
         out.push(StyledText::new().dim(format!("{INDENT}… {more}")));
@@ -178,6 +221,33 @@ mod tests {
     }
 
     #[test]
+    fn what_a_client_inserted_is_counted_or_left_out() {
+        let shown = |json: &str, extent| {
+            let user = HistoryMessage { role: Role::User, ..stored(json) };
+            let look = TerminalLook::plain(60);
+            let lines = message(&user, extent, look, jiff::Timestamp::UNIX_EPOCH);
+            let lines = lines.iter().skip(1).map(|line| line.render(LineMode::One, false));
+            lines.collect::<Vec<_>>()
+        };
+        let reminder = r#"{"type":"text","text":"<system-reminder>\na\nb\n</system-reminder>"}"#;
+        let both = format!(
+            r#"{{"content":[{reminder},{{"type":"text","text":"Fix it.\n<system-reminder>x</system-reminder>"}}]}}"#
+        );
+        let counted = ["    Fix it.", "    [+ 5 lines inserted by the client]"];
+        assert_eq!(shown(&both, MessageExtent::Beginning), counted);
+        assert_eq!(shown(&both, MessageExtent::HandedOver), ["    Fix it."]);
+        assert_eq!(shown(&both, MessageExtent::Whole).len(), 6);
+        assert!(shown("5", MessageExtent::Beginning).is_empty());
+        let user = HistoryMessage {
+            role: Role::User,
+            ..stored(&format!(r#"{{"content":[{reminder}]}}"#))
+        };
+        let look = TerminalLook::plain(60);
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        assert!(message(&user, MessageExtent::HandedOver, look, now).is_empty());
+    }
+
+    #[test]
     fn each_block_is_shown_as_a_few_lines() {
         check(r#"{"content":"hi\n\tthere"}"#, "    hi\n        there");
         check(
@@ -194,5 +264,6 @@ mod tests {
         );
         check(r#"{"content":[{"type":"novel"}]}"#, "    [novel]");
         check(r#"{"content":5}"#, "");
+        check("5", "");
     }
 }

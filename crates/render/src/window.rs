@@ -6,7 +6,7 @@ use bethink_terminal::words::{count, percent};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use jiff::Timestamp;
 
-use super::facts::facts;
+use super::facts::{FACT_INDENT, facts};
 
 /// Minimum width, in columns, at which the legend and the facts are shown side by side.
 const WIDE: usize = 120;
@@ -55,12 +55,19 @@ pub fn picture(report: &ContextReport, look: TerminalLook, now: Timestamp) -> Ve
     lines = lines.into_iter().map(indented).collect();
     lines.push(StyledText::new());
     let (legend, facts) = (legend(report, look.colour), facts(report, now));
+    let wrapped = |room| {
+        let facts = facts.into_iter().map(StyledText::on_one_line);
+        facts.flat_map(|fact| fact.wrapped(room, FACT_INDENT)).collect::<Vec<_>>()
+    };
     match look.width >= WIDE {
-        true => lines.extend(side_by_side(legend, facts, look.width)),
+        true => {
+            let column = column_of_facts(&legend, look.width);
+            lines.extend(side_by_side(legend, wrapped(look.width - column), column));
+        }
         false => {
             lines.extend(legend);
             lines.push(StyledText::new());
-            lines.extend(facts);
+            lines.extend(wrapped(look.width));
         }
     }
     lines.into_iter().map(|line| line.fitted(look.width)).collect()
@@ -174,8 +181,11 @@ fn legend(report: &ContextReport, colour: bool) -> Vec<StyledText> {
     lines
 }
 
-fn side_by_side(left: Vec<StyledText>, right: Vec<StyledText>, width: usize) -> Vec<StyledText> {
-    let column = left.iter().map(StyledText::width).max().unwrap_or(0).max(width / 3) + 2;
+fn column_of_facts(legend: &[StyledText], width: usize) -> usize {
+    legend.iter().map(StyledText::width).max().unwrap_or(0).max(width / 3) + 2
+}
+
+fn side_by_side(left: Vec<StyledText>, right: Vec<StyledText>, column: usize) -> Vec<StyledText> {
     let rows = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     (0..rows)
@@ -244,6 +254,21 @@ mod tests {
                     assert!(bethink_terminal::columns(&line) <= width, "{width}: {line}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn sentences_are_wrapped_not_cut() {
+        let notice = "the last compaction kept little: 1 earlier attempt was rejected, and the fidelity is low";
+        let report = ContextReport { notices: vec![notice.to_owned()], ..report() };
+        for width in [60, 80, 160] {
+            let lines = picture(&report, TerminalLook::plain(width), Timestamp::UNIX_EPOCH);
+            let lines = lines.iter().map(|line| line.render(LineMode::One, false));
+            let text = lines.collect::<Vec<_>>().join(" ");
+            let words: Vec<_> = text.split_whitespace().collect();
+            assert!(words.join(" ").contains(notice) || width == 160, "{width}: {text}");
+            assert!(text.contains("blocking at 18,000") || width == 60, "{width}: {text}");
+            assert!(!text.contains('…'), "{width}: {text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Numbers and times as text.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// Formats a number as `12,345`.
 pub fn count(n: u64) -> String {
@@ -65,14 +66,18 @@ pub fn span(seconds: u64) -> String {
 /// Seconds after which a time is shown as a date.
 const WEEK: u64 = 7 * 86_400;
 
-/// Formats an RFC 3339 time as its distance from now, or as its date (UTC) if that is more than a week ago. A time in the
-/// future and any other text are returned unchanged.
+/// Formats an RFC 3339 time as its distance from now, or as its date in this machine's time zone if that is more than a week
+/// ago. A time in the future and any other text are returned unchanged.
 pub fn ago(time: &str, now: Timestamp) -> String {
+    ago_in(time, now, TimeZone::system)
+}
+
+fn ago_in(time: &str, now: Timestamp, zone: impl Fn() -> TimeZone) -> String {
     let Ok(then) = time.parse::<Timestamp>() else { return time.to_owned() };
     match u64::try_from(now.as_second() - then.as_second()) {
         Ok(0..=4) => "just now".into(),
         Ok(seconds @ 5..=WEEK) => format!("{} ago", span(seconds)),
-        Ok(_) => then.strftime("%Y-%m-%d").to_string(),
+        Ok(_) => then.to_zoned(zone()).strftime("%Y-%m-%d").to_string(),
         Err(_) => time.to_owned(),
     }
 }
@@ -113,13 +118,16 @@ mod tests {
     #[test]
     fn times_are_distances_or_dates() {
         let now: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
-        let check = |then: &str, expect: &str| assert_eq!(ago(then, now), expect, "{then}");
+        let zone = || TimeZone::fixed(jiff::tz::offset(-5));
+        let check =
+            |then: &str, expect: &str| assert_eq!(ago_in(then, now, zone), expect, "{then}");
         check("2026-01-01T23:59:58Z", "just now");
         check("2026-01-01T23:59:00Z", "60 s ago");
         check("2026-01-01T23:00:00Z", "60 min ago");
         check("2026-01-01T00:00:00Z", "24 h ago");
         check("2025-12-26T00:00:00Z", "7 days ago");
-        check("2025-12-20T00:00:00Z", "2025-12-20");
+        check("2025-12-20T00:00:00Z", "2025-12-19");
+        check("2025-12-20T05:00:00Z", "2025-12-20");
         check("2027-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
         check("yesterday", "yesterday");
     }

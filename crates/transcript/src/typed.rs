@@ -63,6 +63,21 @@ fn without_hook_contexts(text: &str) -> Cow<'_, str> {
     Cow::Owned(after.fold(before.to_owned(), |kept, (_, rest)| kept + rest))
 }
 
+/// Returns the words that a person typed; empty if a client wrote the whole text. Of a slash command, these are its arguments.
+pub fn words(text: &str) -> String {
+    let text = without_reminders(text);
+    let mut text = text.trim();
+    if let Some(arguments) = command_arguments(text) {
+        return arguments.to_owned();
+    }
+    while is_machine_made(text)
+        && let Some(rest) = after_element(text)
+    {
+        text = rest.trim_start();
+    }
+    if is_machine_made(text) { String::new() } else { text.to_owned() }
+}
+
 /// Returns a title for a session that begins with this prompt: the first paragraph that a person typed, on one line,
 /// without heading marks. `None` if no part of the prompt was typed.
 pub fn title(prompt: &str) -> Option<String> {
@@ -143,6 +158,19 @@ mod tests {
         check("I have *added these files to the chat* so you can go ahead and edit them.", "");
         check("[Old tool result content cleared]", "");
         check("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>", "");
+    }
+
+    #[test]
+    fn words_are_what_a_person_typed() {
+        let check = |text: &str, expect: &str| assert_eq!(words(text), expect, "{text}");
+        check("Fix it.\n\nThen test it.\n", "Fix it.\n\nThen test it.");
+        check("<system-reminder>\n# Skills\n</system-reminder>\nFix it", "Fix it");
+        check("<system-reminder>\n# Skills\n</system-reminder>", "");
+        check("<environment_context>\n/x\n</environment_context>\n\nFix it", "Fix it");
+        check("<command-name>/do</command-name>\n<command-args>a list</command-args>", "a list");
+        check("<local-command-stdout>x</local-command-stdout>", "");
+        check("# AGENTS.md instructions for /x\n\nBe brief.", "");
+        check("<div>red</div> why?", "<div>red</div> why?");
     }
 
     #[test]

@@ -35,6 +35,9 @@ struct InstallOutcome {
     diff: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_alone: Vec<String>,
+    /// Why the entries in `left_alone` were not changed, for people.
+    #[serde(skip)]
+    warnings: Vec<String>,
     /// Whether other users could read the file before the gateway's secret was written to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     made_private: bool,
@@ -102,7 +105,7 @@ pub(super) async fn add(
     }
     let mut outcomes = Vec::new();
     for one in &planned {
-        let is_secret = one.file.edits.iter().any(is_address);
+        let is_secret = one.has_secret();
         let text = one.then.as_deref().filter(|_| one.is_change() && !dry_run);
         if text.is_some() {
             backup.keep_before(&one.file.path, &one.now, &one.made)?;
@@ -120,14 +123,14 @@ pub(super) async fn add(
         outcomes.push(InstallOutcome { made_private: mode.is_some(), ..outcome });
     }
     show(app, agent, &outcomes, dry_run)?;
+    if outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
+        return Err(CliFailure::Printed);
+    }
     let is_new = !dry_run && planned.iter().any(Planned::is_change);
     if let Some(note) = agent.note().filter(|_| is_new && !app.screen.json) {
         app.screen.note(StyledText::from(note))?;
     }
-    match outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
-        true => Err(CliFailure::Printed),
-        false => Ok(is_new),
-    }
+    Ok(is_new)
 }
 
 /// Returns the error for an agent without a settings file to write.
@@ -178,7 +181,11 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
                         one.now.set_mode(mode)?;
                     }
                 }
-                None => one.now.remove()?,
+                None => {
+                    one.now.remove()?;
+                    let top = places.project.as_ref().unwrap_or(&places.person);
+                    remove_empty_dirs(&one.file.path, top);
+                }
             }
             backup.forget(&one.file.path)?;
         }
@@ -186,6 +193,13 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
         outcomes.push(one.outcome(if dry_run { "would change" } else { done }));
     }
     show(app, agent, &outcomes, dry_run)
+}
+
+/// Removes the directories above a removed file that are empty now. `top` and what is outside it stay.
+fn remove_empty_dirs(file: &Path, top: &Path) {
+    let mut dirs = file.ancestors().skip(1).take_while(|dir| dir.starts_with(top) && *dir != top);
+    // A directory with other files cannot be removed, and ends the search.
+    while dirs.next().is_some_and(|dir| std::fs::remove_dir(dir).is_ok()) {}
 }
 
 /// Returns the files that contain the gateway's addresses, with their states.
@@ -232,14 +246,39 @@ impl Planned {
         self.now.text() != self.then.as_deref()
     }
 
+    /// Whether the new text contains the gateway's address, which contains a secret.
+    fn has_secret(&self) -> bool {
+        let text = self.then.as_deref().unwrap_or_default();
+        self.file.edits.iter().any(|edit| match edit {
+            SettingsEdit::Member { value, ours: Ours::Address, .. } => {
+                value.as_str().is_some_and(|address| text.contains(address))
+            }
+            _ => false,
+        })
+    }
+
+    fn warning(&self, place: &str, path: &str) -> String {
+        let mut addresses = self.file.edits.iter().filter(|edit| is_address(edit));
+        match addresses.any(|edit| edit.path().join(".") == place) {
+            true => format!(
+                "the gateway was not set up in {path}, because {place} is already set to another address"
+            ),
+            false => {
+                format!("{place} in {path} was not written by bethink, so it was not changed")
+            }
+        }
+    }
+
     fn outcome(&self, changed: &'static str) -> InstallOutcome {
         let path = self.file.path.display().to_string();
+        let warnings = self.left_alone.iter().map(|place| self.warning(place, &path)).collect();
         let shown = unified_diff(&path, self.now.text(), self.then.as_deref());
         InstallOutcome {
             what: self.file.what,
             outcome: if self.is_change() { changed } else { "unchanged" },
             diff: without_capability(&shown),
             left_alone: self.left_alone.clone(),
+            warnings,
             made_private: false,
             path,
         }
@@ -264,12 +303,8 @@ fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_
                 outcome.path
             ))?;
         }
-        for place in &outcome.left_alone {
-            let told = format!(
-                "{place} in {} was not written by bethink, so it was not changed",
-                outcome.path
-            );
-            screen.complain(StyledText::new().put(Tone::Warn, told))?;
+        for warning in &outcome.warnings {
+            screen.complain(StyledText::new().put(Tone::Warn, warning.clone()))?;
         }
     }
     if outcomes.is_empty() {

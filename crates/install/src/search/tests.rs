@@ -51,6 +51,9 @@ fn an_agent_is_found_by_its_directory_or_its_program() {
     let machine = Machine::new();
     assert!(machine.search().agents().iter().all(|agent| !agent.is_present));
     fs::create_dir(machine.path("person/.codex")).unwrap();
+    let is_present = || machine.agent(InstallAgent::Codex).is_present;
+    assert!(!is_present(), "an empty directory may be left by an installation");
+    fs::write(machine.path("person/.codex/auth.json"), "").unwrap();
     fs::write(machine.path("bin/claude"), "").unwrap();
     let present = machine.search().agents().into_iter().filter(|agent| agent.is_present);
     let present: Vec<_> = present.map(|agent| agent.agent).collect();

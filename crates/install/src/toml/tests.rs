@@ -45,6 +45,43 @@ fn tables_are_added_and_nothing_else_changes() {
 }
 
 #[test]
+fn inline_tables_are_extended() {
+    for before in [
+        "mcp_servers = { gh = { command = \"gh\" } }\nhooks = {}\n",
+        "mcp_servers = {} # none\nhooks = { Stop = [{ hooks = [{ command = \"say done\" }] }] }\n",
+        "mcp_servers.gh = { command = \"gh\" }\nhooks.Stop = []\n",
+    ] {
+        let after = there_and_back(before);
+        let parsed = parse(&after).unwrap();
+        assert_eq!(parsed["mcp_servers"]["bethink"]["command"].as_str(), Some("/bin/bethink"));
+        assert!(after.contains("/bin/bethink hook Stop"), "{after}");
+        let moved = after.replace("/bin/", "/old/");
+        assert_eq!(put_in(&moved, &edits()).unwrap().text, after, "a moved program is updated");
+    }
+}
+
+#[test]
+fn the_other_hooks_of_an_inline_group_stay() {
+    let other = "{ command = \"say done\" }";
+    let text = format!(
+        "hooks = {{ Stop = [{{ hooks = [{other}, {{ command = \"/bin/bethink hook Stop\" }}] }}] }}\n"
+    );
+    let out = take_out(&text, &edits(), &[]).unwrap();
+    assert!(out.contains(other) && !out.contains("bethink"), "{out}");
+}
+
+#[test]
+fn a_text_without_changes_gets_no_line_feed() {
+    for text in ["hooks = 7\nmcp_servers = 7", "# only a comment"] {
+        assert_eq!(take_out(text, &edits(), &[]).unwrap(), text);
+    }
+    let two = [edits(), edits()].concat();
+    let put = put_in("hooks = 7\nmcp_servers = 7", &two).unwrap();
+    assert_eq!(put.text, "hooks = 7\nmcp_servers = 7");
+    assert_eq!(put.left_alone, ["mcp_servers", "hooks"], "each is named once");
+}
+
+#[test]
 fn what_a_person_or_the_client_adds_meanwhile_stays() {
     let put = put_in("a = 1\n", &edits()).unwrap();
     let more = format!("{}\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n", put.text);
