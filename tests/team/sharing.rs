@@ -196,3 +196,20 @@ fn a_folder_that_others_sync_is_looked_at() {
     assert_eq!(versions[1]["name"], "fog.sync-conflict-20261122-ABC", "{versions}");
     assert_eq!(ada.status(false)["kind"], "folder");
 }
+
+#[test]
+fn without_a_team_a_sync_fails_and_nothing_is_called_shared() {
+    let mut ada = Person::new("ada");
+    ada.write("fog", &topic("fog", "weather", "First."));
+    let refused = ada.try_sync();
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("no team memory"), "{}", refused.text());
+    let status = ada.status(false);
+    assert_eq!((&status["kind"], &status["topics"]), (&json!("none"), &json!(1)), "{status}");
+    // What was written before the team existed is shared once it does.
+    let between = Between::new();
+    ada.init(&between.url());
+    assert!(between.holds("First."));
+    fs::remove_dir_all(ada.team()).unwrap();
+    assert_eq!(ada.try_sync().status, 409);
+}

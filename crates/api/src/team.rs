@@ -56,6 +56,7 @@ pub struct TeamStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamMemoryKind {
+    /// Not shared, even if there are topics for the team.
     #[default]
     None,
     Folder,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bethink_api as api;
+use bethink_api::{self as api, TeamMemoryKind};
 use bethink_git::{Oid, Remote, Repo};
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
@@ -32,9 +32,13 @@ impl TeamService {
         let project = self.memories.project(&project_dir).await?;
         let drop = drop.iter().map(|file| file_to_drop(file)).collect::<Result<_>>()?;
         let _one = project.turns.syncing.lock().await;
-        let dir = &project.directory(Scope::Team).dir;
-        if !Repo::is_in(dir) {
-            return self.sync_folder(&project).await;
+        match self.kind(&project).await? {
+            TeamMemoryKind::Repository => {}
+            TeamMemoryKind::Folder => return self.sync_folder(&project).await,
+            TeamMemoryKind::None => {
+                return Err(ServiceError::conflict("this project has no team memory")
+                    .hint("run `bethink team init`"));
+            }
         }
         let repo = self.team_repo(&project)?;
         let _lock = lock(&repo.lock_file()).await?;

@@ -99,6 +99,10 @@ async fn status(app: &mut CliApp) -> Done {
     let Some(screen) = app.screen.unless_json(&status)? else { return Ok(()) };
     if status.kind == api::TeamMemoryKind::None {
         screen.line("this project has no team memory")?;
+        if status.topics > 0 {
+            let topics = plural(status.topics, "topic is", "topics are");
+            screen.note(format!("{topics} in {}, and not shared", status.dir))?;
+        }
         return Ok(screen.note(
             "to create one that is shared through git, run `bethink team init --remote URL`; \
              to share it through a folder, run `bethink team init --dir DIR`",

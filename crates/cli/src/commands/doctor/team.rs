@@ -19,7 +19,7 @@ pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
 /// Contacts the remote, so that an expired key is found here and not at the next sync.
 async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     match client.team(&app.project_dir(), true).await {
-        Ok(status) if status.kind == TeamMemoryKind::None => Vec::new(),
+        Ok(status) if status.kind == TeamMemoryKind::None => not_shared(&status),
         Ok(status) => findings(&status),
         // An older daemon has no team memory.
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
@@ -42,6 +42,16 @@ fn not_copied(shared: &SharedDirectory) -> Option<DoctorFinding> {
         shared.project_dir
     );
     Some(warn(HISTORY, found, todo))
+}
+
+/// Topics for a team that the project does not have.
+fn not_shared(status: &TeamStatus) -> Vec<DoctorFinding> {
+    if status.topics == 0 {
+        return Vec::new();
+    }
+    let topics = plural(status.topics, "topic for the team is", "topics for the team are");
+    let found = format!("{topics} in {}, and not shared", status.dir);
+    vec![warn(CHECK, found, "run `bethink team init`")]
 }
 
 fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
