@@ -106,6 +106,28 @@ fn a_directory_that_was_emptied_empties_nobody_elses() {
     git(&ada.team(), &["checkout", "."]);
     let told = ada.sync();
     assert_eq!((&told["pulled"], &told["pushed"]), (&json!(0), &json!(0)), "{told}");
+    // Most of the files are enough, but not if bethink removed them.
+    for name in ["a", "b", "c", "plans/d"] {
+        ada.write(name, &topic(name, "weather", "First."));
+    }
+    ada.sync();
+    for file in ["a.md", "b.md", "c.md", "MEMORY.md"] {
+        fs::remove_file(ada.team().join(file)).unwrap();
+    }
+    let refused = ada.try_sync();
+    assert!(refused.text().contains("4 of the 6 files"), "{}", refused.text());
+    git(&ada.team(), &["checkout", "."]);
+    for name in ["a", "b", "c", "fog"] {
+        ada.remove(name);
+    }
+    let told = ada.sync();
+    assert_eq!(names(&told["removed_files"]), ["a.md", "b.md", "c.md", "fog.md"], "{told}");
+    let mut bob = Person::new("bob");
+    bob.init(&between.url());
+    ada.remove("plans/d");
+    ada.sync();
+    let told = bob.sync();
+    assert_eq!(names(&told["removed_files"]), ["plans/d.md"], "{told}");
 }
 
 #[test]

@@ -92,6 +92,9 @@ pub struct TeamSync {
     /// Files that were pushed to the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushed_files: Vec<String>,
+    /// The files among these that were removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed_files: Vec<String>,
     /// The commit that both the directory and the remote are at after the sync.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,

@@ -139,6 +139,9 @@ impl TeamService {
         if let Some(why) = self.unfit_step(round, &file, &what).await {
             return Err(SkippedStep::Blocked(why));
         }
+        if matches!(what, FileChange::Pull(None) | FileChange::Push(None)) {
+            applied.removed.insert(file.clone());
+        }
         match what {
             FileChange::Pull(content) => {
                 self.put_here(round, &file, content.as_deref()).await?;

@@ -41,6 +41,8 @@ pub(crate) struct AppliedPlan {
     pub(crate) out: BTreeMap<DirectoryFile, NewContent>,
     /// Files to report as pushed.
     pub(crate) pushed: BTreeSet<DirectoryFile>,
+    /// Files that were pulled or pushed as removed.
+    pub(crate) removed: BTreeSet<DirectoryFile>,
     /// Files that were neither pulled nor pushed, and keep their base.
     pub(crate) left_out: BTreeSet<DirectoryFile>,
     /// Other people's files that this sync reports, in any of its rounds.

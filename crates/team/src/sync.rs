@@ -20,6 +20,8 @@ use bethink_memdir::merge::plan;
 
 /// Maximum number of rounds if others keep pushing first, or files here keep changing. Each round costs a fetch.
 const MOST_ROUNDS: usize = 8;
+/// In a directory with this many files, not even half of them may be removed other than by bethink.
+const MANY_FILES: usize = 5;
 /// Pattern of the temporary files of writes in progress.
 const DRAFTS: &str = ".bethink-*";
 /// The remote's tip that was last merged with the local side.
@@ -77,7 +79,7 @@ impl TeamService {
         withheld: &mut BTreeMap<DirectoryFile, api::TeamBlocked>,
         report: &mut api::TeamSync,
     ) -> Result<bool> {
-        gone_at_once(round)?;
+        self.gone_at_once(round).await?;
         report.blocked.clear();
         report.notes.clear();
         report.pushed_files.clear();
@@ -100,6 +102,7 @@ impl TeamService {
                 self.settle_sync(round, &applied, tip, remote.is_some()).await?;
                 report.pushed_files = applied.pushed.iter().map(ToString::to_string).collect();
                 report.pushed = report.pushed_files.len() as u64;
+                add_names(&mut report.removed_files, &applied.removed);
                 let dropped = applied.dropped.iter().map(|file| {
                     format!(
                         "{file} was removed for everybody; its text is still in the git history, so if it contained a \
@@ -112,6 +115,36 @@ impl TeamService {
                 Ok(true)
             }
         }
+    }
+
+    /// Fails if other programs removed all files, or more than half of many: emptying or replacing this directory must not empty
+    /// everyone else's. Files that bethink removed do not count.
+    async fn gone_at_once(&self, round: &SyncRound<'_>) -> Result<()> {
+        let (base, here) = (&round.base.files, &round.here);
+        let is_here = |file| here.files.contains_key(file) || here.unread.contains_key(file);
+        let too_many = |gone: usize| {
+            let common = base.len();
+            common >= 2 && gone == common || common >= MANY_FILES && gone > common / 2
+        };
+        let mut gone = base.keys().filter(|file| !is_here(*file)).count();
+        if !too_many(gone) {
+            return Ok(());
+        }
+        let directory = round.project.directory(Scope::Team);
+        for file in base.keys().filter(|file| !is_here(*file)) {
+            gone -= usize::from(self.memories.has_removed(directory, file).await?);
+        }
+        if !too_many(gone) {
+            return Ok(());
+        }
+        let gone = if gone == base.len() { "all".to_owned() } else { format!("{gone} of the") };
+        let detail = format!(
+            "{gone} {} files of the team directory are gone; nothing was pulled or pushed",
+            base.len()
+        );
+        Err(ServiceError::conflict(detail).hint(
+            "restore the files (in a git repository, run `git checkout .` in the team directory); to delete topics, use `bethink memory rm`",
+        ))
     }
 
     /// Sets the local branch to the merged state.
@@ -214,23 +247,15 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     )
 }
 
-/// Fails if all files are gone and there were at least two: emptying or replacing this directory must not empty everyone
-/// else's.
-fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
-    let common = round.base.files.len();
-    if common < 2 || !round.here.files.is_empty() {
-        return Ok(());
-    }
-    let detail =
-        format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
-    Err(ServiceError::conflict(detail).hint(
-        "restore the files (in a git repository, run `git checkout .` in the team directory); to delete topics, use `bethink memory rm`",
-    ))
+/// Adds the names of files, each once, in order.
+fn add_names(names: &mut Vec<String>, files: &BTreeSet<DirectoryFile>) {
+    let mut all: BTreeSet<String> = names.drain(..).collect();
+    all.extend(files.iter().map(ToString::to_string));
+    names.extend(all);
 }
 
 fn tell_pulled(applied: &AppliedPlan, report: &mut api::TeamSync) {
-    let mut pulled: BTreeSet<String> = report.pulled_files.drain(..).collect();
-    pulled.extend(applied.pulled.iter().map(ToString::to_string));
-    report.pulled_files = pulled.into_iter().collect();
+    add_names(&mut report.pulled_files, &applied.pulled);
+    add_names(&mut report.removed_files, &(&applied.removed & &applied.pulled));
     report.pulled = report.pulled_files.len() as u64;
 }

@@ -159,10 +159,13 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
     {
         screen.line("already in sync")?;
     }
-    for (word, files) in [("pulled", &told.pulled_files), ("pushed", &told.pushed_files)] {
+    let is_there = |file: &&String| !told.removed_files.contains(file);
+    let still = |files: &[String]| files.iter().filter(is_there).cloned().collect::<Vec<_>>();
+    let moved = [("pulled  ", still(&told.pulled_files)), ("pushed  ", still(&told.pushed_files))];
+    for (word, files) in moved.into_iter().chain([("removed ", told.removed_files.clone())]) {
         if !files.is_empty() {
             let line =
-                StyledText::new().put(Tone::Good, format!("{word}  ")).plain(files.join(", "));
+                StyledText::new().put(Tone::Good, word).plain(files.join(", "));
             screen.flowing(line, 8)?;
         }
     }

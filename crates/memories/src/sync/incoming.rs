@@ -33,6 +33,16 @@ pub enum WriteRefusal {
 }
 
 impl MemoryService {
+    /// Returns whether the last recorded change of a file is that bethink removed it.
+    pub async fn has_removed(
+        &self,
+        directory: &MemoryDirectory,
+        file: &DirectoryFile,
+    ) -> Result<bool> {
+        let newest = self.newest_version(directory, &file.path(), None).await?;
+        Ok(newest.is_some_and(|version| version.bytes.is_none()))
+    }
+
     pub async fn write_incoming(
         &self,
         project: &MemoryProject,
