@@ -235,3 +235,15 @@ fn without_a_team_a_sync_fails_and_nothing_is_called_shared() {
     fs::remove_dir_all(ada.team()).unwrap();
     assert_eq!(ada.try_sync().status, 409);
 }
+
+#[test]
+fn a_repository_that_a_full_disk_left_half_made_is_completed() {
+    let between = Between::new();
+    let mut ada = Person::new("ada");
+    ada.write("fog", &topic("fog", "weather", "First."));
+    fs::create_dir(ada.team().join(".git")).unwrap();
+    let refused = ada.try_sync();
+    assert!(refused.text().contains("bethink team init"), "{}", refused.text());
+    ada.init(&between.url());
+    assert!(between.holds("First."));
+}

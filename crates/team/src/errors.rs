@@ -47,7 +47,7 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
         ),
         GitTrouble::NoRepository => (
             Conflict,
-            "restore `.git` in the team directory, or clone the remote again, and copy your files into the clone",
+            "restore `.git` in the team directory, or run `bethink team init` again",
         ),
         GitTrouble::Worktree => (
             Conflict,

@@ -55,11 +55,13 @@ fn not_shared(status: &TeamStatus) -> Vec<DoctorFinding> {
 }
 
 fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
-    let mut out = vec![ok(CHECK, shared(status))];
-    let problems = status.problems.iter();
-    out.extend(problems.map(|problem| {
+    let problems = status.problems.iter().map(|problem| {
         fail(CHECK, problem.clone(), "fix this; until then nothing is pulled or pushed")
-    }));
+    });
+    let mut out: Vec<DoctorFinding> = problems.collect();
+    if out.is_empty() {
+        out.push(ok(CHECK, shared(status)));
+    }
     out.extend(status.blocked.iter().map(|one| blocked(one, status.kind)));
     out.extend(status.conflicts.iter().map(|conflict| {
         let found = format!("{} has {} versions", conflict.name, conflict.versions.len());
