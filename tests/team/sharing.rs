@@ -247,3 +247,20 @@ fn a_repository_that_a_full_disk_left_half_made_is_completed() {
     ada.init(&between.url());
     assert!(between.holds("First."));
 }
+
+#[test]
+fn a_branch_that_the_team_does_not_use_is_not_pushed() {
+    let between = Between::new();
+    let mut ada = Person::sharing("ada", &between);
+    ada.write("fog", &topic("fog", "weather", "First."));
+    ada.sync();
+    git(&ada.team(), &["checkout", "--quiet", "-b", "mine"]);
+    let accept = json!({ "project_dir": ada.dir(), "accept_rewrite": true });
+    let refused = ada.http.post("/v1/team/sync", &accept);
+    assert!(refused.text().contains("git switch main"), "{}", refused.text());
+    assert_eq!(git(&between.path(), &["branch", "--format=%(refname:short)"]).trim(), "main");
+    git(&ada.team(), &["checkout", "--quiet", "--detach"]);
+    fs::create_dir(ada.team().join(".git/rebase-merge")).unwrap();
+    let refused = ada.try_sync();
+    assert!(refused.text().contains("git rebase --abort"), "{}", refused.text());
+}

@@ -82,8 +82,13 @@ impl Repo {
             _ => GitError::Io { doing, source },
         };
         let own = fs::canonicalize(&own).map_err(failed)?;
-        let branch = branch_of(&read_head(&own).map_err(failed)?)
-            .ok_or_else(|| unsuitable(GitTrouble::NoBranch))?;
+        let branch = branch_of(&read_head(&own).map_err(failed)?).ok_or_else(|| {
+            let rebases = ["rebase-merge", "rebase-apply"];
+            match rebases.iter().any(|state| own.join(state).is_dir()) {
+                true => unsuitable(GitTrouble::Rebase),
+                false => unsuitable(GitTrouble::NoBranch),
+            }
+        })?;
         look_through(&own, view, &branch).map_err(failed)?;
         Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
     }

@@ -49,7 +49,7 @@ impl TeamService {
         let mut report = api::TeamSync::default();
         let mut withheld = BTreeMap::new();
         for _ in 0..MOST_ROUNDS {
-            let tips = tips(&repo, remote.as_ref(), accept_rewrite).await?;
+            let tips = self.tips(&repo, remote.as_ref(), accept_rewrite).await?;
             let round = SyncRound {
                 project: &project,
                 repo: &repo,
@@ -115,6 +115,55 @@ impl TeamService {
                 Ok(true)
             }
         }
+    }
+
+    async fn tips(
+        &self,
+        repo: &Repo,
+        remote: Option<&Remote>,
+        accept_rewrite: bool,
+    ) -> Result<BranchTips> {
+        let head = repo.head().await.map_err(git_error)?;
+        let seen = repo.tip(SEEN).await.map_err(git_error)?;
+        let theirs = match remote {
+            Some(remote) => repo.fetch(remote).await.map_err(git_error)?,
+            None => None,
+        };
+        if theirs.is_none()
+            && let Some(remote) = remote
+        {
+            self.check_branch(repo, remote).await?;
+        }
+        let rewritten = match (&seen, &theirs) {
+            (Some(seen), Some(theirs)) => {
+                !repo.is_ancestor(seen, theirs).await.map_err(git_error)?
+            }
+            (Some(_), None) => remote.is_some(),
+            (None, _) => false,
+        };
+        if rewritten && !accept_rewrite {
+            return Err(rewrite(seen.as_ref(), theirs.as_ref()));
+        }
+        let base = match (&head, &theirs) {
+            _ if rewritten => seen.clone(),
+            (Some(head), Some(theirs)) => repo.merge_base(head, theirs).await.map_err(git_error)?,
+            (Some(head), None) => Some(head.clone()),
+            (None, _) => None,
+        };
+        Ok(BranchTips { head, theirs, seen, base, rewritten })
+    }
+
+    /// Fails if a branch that the remote lacks is checked out, and the remote has another one: it would be pushed as a new branch.
+    async fn check_branch(&self, repo: &Repo, remote: &Remote) -> Result<()> {
+        let default = self.team_git().default_branch(remote).await.map_err(git_error)?;
+        let Some(teams) = default.filter(|teams| teams != repo.branch()) else { return Ok(()) };
+        let detail = format!(
+            "the branch {} is checked out in the team directory, but the remote lacks it: the team uses {teams}; \
+             nothing was pulled or pushed",
+            repo.branch()
+        );
+        let hint = format!("run `git switch {teams}` in the team directory");
+        Err(ServiceError::conflict(detail).hint(hint))
     }
 
     /// Fails if other programs removed all files, or more than half of many: emptying or replacing this directory must not empty
@@ -207,30 +256,6 @@ fn not_blocked(file: &DirectoryFile) -> ServiceError {
         "could not drop {file}: no incoming file of that name is blocked"
     ))
     .hint("`bethink team status` lists the files that were not pulled; nothing was changed")
-}
-
-async fn tips(repo: &Repo, remote: Option<&Remote>, accept_rewrite: bool) -> Result<BranchTips> {
-    let head = repo.head().await.map_err(git_error)?;
-    let seen = repo.tip(SEEN).await.map_err(git_error)?;
-    let theirs = match remote {
-        Some(remote) => repo.fetch(remote).await.map_err(git_error)?,
-        None => None,
-    };
-    let rewritten = match (&seen, &theirs) {
-        (Some(seen), Some(theirs)) => !repo.is_ancestor(seen, theirs).await.map_err(git_error)?,
-        (Some(_), None) => remote.is_some(),
-        (None, _) => false,
-    };
-    if rewritten && !accept_rewrite {
-        return Err(rewrite(seen.as_ref(), theirs.as_ref()));
-    }
-    let base = match (&head, &theirs) {
-        _ if rewritten => seen.clone(),
-        (Some(head), Some(theirs)) => repo.merge_base(head, theirs).await.map_err(git_error)?,
-        (Some(head), None) => Some(head.clone()),
-        (None, _) => None,
-    };
-    Ok(BranchTips { head, theirs, seen, base, rewritten })
 }
 
 fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {

@@ -164,8 +164,7 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
     let moved = [("pulled  ", still(&told.pulled_files)), ("pushed  ", still(&told.pushed_files))];
     for (word, files) in moved.into_iter().chain([("removed ", told.removed_files.clone())]) {
         if !files.is_empty() {
-            let line =
-                StyledText::new().put(Tone::Good, word).plain(files.join(", "));
+            let line = StyledText::new().put(Tone::Good, word).plain(files.join(", "));
             screen.flowing(line, 8)?;
         }
     }
