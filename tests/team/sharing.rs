@@ -86,6 +86,8 @@ fn an_edit_wins_over_a_deletion_and_a_deletion_spreads() {
     let told = bob.sync();
     assert_eq!(bob.reads("fog.md"), None, "{told}");
     assert!(bob.reads("sky.md").unwrap().contains("Still needed"));
+    let kept = "kept sky.md: it was changed here and removed on the remote";
+    assert!(names(&told["notes"]).contains(&kept), "{told}");
     ada.sync();
     assert_eq!(ada.files(), bob.files());
     assert!(ada.reads("sky.md").unwrap().contains("Still needed"));

@@ -139,6 +139,17 @@ impl TeamService {
         if let Some(why) = self.unfit_step(round, &file, &what).await {
             return Err(SkippedStep::Blocked(why));
         }
+        if let FileChange::Pull(Some(_)) | FileChange::Push(Some(_)) = what
+            && round.base.files.contains_key(&file)
+        {
+            let kept = match (round.here.files.get(&file), round.theirs.files.get(&file)) {
+                (None, Some(_)) => Some("removed here and changed on the remote"),
+                (Some(_), None) => Some("changed here and removed on the remote"),
+                _ => None,
+            };
+            let note = kept.map(|how| format!("kept {file}: it was {how}"));
+            report.notes.extend(note.filter(|note| !report.notes.contains(note)));
+        }
         if matches!(what, FileChange::Pull(None) | FileChange::Push(None)) {
             applied.removed.insert(file.clone());
         }

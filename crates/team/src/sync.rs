@@ -81,7 +81,6 @@ impl TeamService {
     ) -> Result<bool> {
         self.gone_at_once(round).await?;
         report.blocked.clear();
-        report.notes.clear();
         report.pushed_files.clear();
         let steps = plan(&round.base.files, &round.here.files, &round.theirs.files);
         let mut applied =
