@@ -45,7 +45,7 @@ impl TeamService {
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
         let says = |topic: &str| format!("in conflict: run `bethink team resolve {topic}`");
         let was_known = |file: &DirectoryFile| round.base.files.contains_key(file);
-        let sides = [&round.here.files, &round.theirs.files];
+        let sides = [&round.base.files, &round.here.files, &round.theirs.files];
         let mut needed = needed_lines(&topics, was_known, sides, says);
         let (mut lines, mut has_moved) = (Vec::new(), false);
         for step in topics {
@@ -56,7 +56,7 @@ impl TeamService {
                 break;
             }
             if !applied.left_out.contains(&file) {
-                lines.extend(needed.remove(&file));
+                lines.extend(needed.remove(&file).into_iter().flatten());
             }
         }
         let here = round.here.files.get(&DirectoryFile::Index);
