@@ -109,7 +109,7 @@ fn a_directory_that_was_emptied_empties_nobody_elses() {
     let told = ada.sync();
     assert_eq!((&told["pulled"], &told["pushed"]), (&json!(0), &json!(0)), "{told}");
     // Most of the files are enough, but not if bethink removed them.
-    for name in ["a", "b", "c", "plans/d"] {
+    for name in ["a", "b", "c", "plans%2Fd"] {
         ada.write(name, &topic(name, "weather", "First."));
     }
     ada.sync();
@@ -126,7 +126,7 @@ fn a_directory_that_was_emptied_empties_nobody_elses() {
     assert_eq!(names(&told["removed_files"]), ["a.md", "b.md", "c.md", "fog.md"], "{told}");
     let mut bob = Person::new("bob");
     bob.init(&between.url());
-    ada.remove("plans/d");
+    ada.remove("plans%2Fd");
     ada.sync();
     let told = bob.sync();
     assert_eq!(names(&told["removed_files"]), ["plans/d.md"], "{told}");
