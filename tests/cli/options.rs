@@ -69,3 +69,11 @@ fn long_options_take_the_same_value_everywhere() {
         assert_eq!(*known, value, "--{long} of {name} and of {first}");
     });
 }
+
+#[test]
+fn no_list_has_zero_entries() {
+    for args in [&["session", "ls"] as &[&str], &["search", "fog"], &["memory", "search", "fog"]] {
+        let args = ["bethink"].iter().chain(args).chain(&["-n", "0"]);
+        assert!(bethink_cli::command().try_get_matches_from(args).is_err());
+    }
+}

@@ -32,6 +32,9 @@ fn two_people_share_and_are_told_what_happened() {
 
     let key = format!("ghp_{}", "q8Zt2LmXp0VrKt5Wb3NcJ7yHd4Fs6GaEu1Bo");
     fs::write(dir(&ada).join("fog.md"), "Fog is linear.\n").unwrap();
+    for command in ["show", "history"] {
+        done(ada.run(&["memory", command, "team/fog"]));
+    }
     fs::write(dir(&ada).join("ci.md"), format!("first\ntoken {key}\n")).unwrap();
     let told = done(ada.run(&["team", "sync"]));
     assert!(told.contains("pushed  fog.md"), "{told}");

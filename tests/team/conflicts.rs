@@ -118,3 +118,18 @@ fn a_conflict_that_two_machines_resolve_by_halves_loses_nothing() {
     assert_eq!(ada.files(), bob.files());
     assert_eq!(versions(&mut bob), []);
 }
+
+#[test]
+fn opposite_resolutions_are_a_conflict_again() {
+    let (_between, mut ada, mut bob) = divided();
+    for person in [&mut ada, &mut bob] {
+        resolve(person, &json!({ "keep": "mine" })).ok();
+    }
+    ada.sync();
+    let told = bob.sync();
+    assert_eq!(told["conflicts"][0]["name"], "fog.md", "{told}");
+    ada.sync();
+    assert_eq!(ada.files(), bob.files());
+    let all: String = ada.files().into_iter().map(|(_, text)| text).collect();
+    assert!(all.contains("says Ada") && all.contains("says Bob"), "{all}");
+}

@@ -182,3 +182,17 @@ fn the_author_of_the_file_is_named_and_anybody_can_drop_it() {
     assert_eq!(ada.files(), bob.files());
     assert!(!git(&between.path(), &["ls-tree", "--name-only", "main"]).contains("evil.md"));
 }
+
+#[test]
+fn conflict_markers_are_not_pushed() {
+    let between = Between::new();
+    let mut ada = Person::sharing("ada", &between);
+    let body = "<<<<<<< HEAD\nlinear\n=======\nsquared\n>>>>>>> main";
+    ada.write("fog", &topic("fog", "weather", body));
+    let told = ada.sync();
+    assert_eq!(told["blocked"][0]["file"], "fog.md", "{told}");
+    assert!(!between.holds("squared"));
+    let dir = ada.dir();
+    let lint = ada.http.get(&format!("/v1/memories/lint?project_dir={dir}&scope=team")).ok();
+    assert!(lint.to_string().contains("conflict-markers"), "{lint}");
+}

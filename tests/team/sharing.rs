@@ -86,6 +86,8 @@ fn an_edit_wins_over_a_deletion_and_a_deletion_spreads() {
     let told = bob.sync();
     assert_eq!(bob.reads("fog.md"), None, "{told}");
     assert!(bob.reads("sky.md").unwrap().contains("Still needed"));
+    let kept = "kept sky.md: it was changed here and removed on the remote";
+    assert!(names(&told["notes"]).contains(&kept), "{told}");
     ada.sync();
     assert_eq!(ada.files(), bob.files());
     assert!(ada.reads("sky.md").unwrap().contains("Still needed"));
@@ -106,6 +108,28 @@ fn a_directory_that_was_emptied_empties_nobody_elses() {
     git(&ada.team(), &["checkout", "."]);
     let told = ada.sync();
     assert_eq!((&told["pulled"], &told["pushed"]), (&json!(0), &json!(0)), "{told}");
+    // Most of the files are enough, but not if bethink removed them.
+    for name in ["a", "b", "c", "plans%2Fd"] {
+        ada.write(name, &topic(name, "weather", "First."));
+    }
+    ada.sync();
+    for file in ["a.md", "b.md", "c.md", "MEMORY.md"] {
+        fs::remove_file(ada.team().join(file)).unwrap();
+    }
+    let refused = ada.try_sync();
+    assert!(refused.text().contains("4 of the 6 files"), "{}", refused.text());
+    git(&ada.team(), &["checkout", "."]);
+    for name in ["a", "b", "c", "fog"] {
+        ada.remove(name);
+    }
+    let told = ada.sync();
+    assert_eq!(names(&told["removed_files"]), ["a.md", "b.md", "c.md", "fog.md"], "{told}");
+    let mut bob = Person::new("bob");
+    bob.init(&between.url());
+    ada.remove("plans%2Fd");
+    ada.sync();
+    let told = bob.sync();
+    assert_eq!(names(&told["removed_files"]), ["plans/d.md"], "{told}");
 }
 
 #[test]
@@ -195,4 +219,50 @@ fn a_folder_that_others_sync_is_looked_at() {
     let versions = &ada.status(false)["conflicts"][0]["versions"];
     assert_eq!(versions[1]["name"], "fog.sync-conflict-20261122-ABC", "{versions}");
     assert_eq!(ada.status(false)["kind"], "folder");
+}
+
+#[test]
+fn without_a_team_a_sync_fails_and_nothing_is_called_shared() {
+    let mut ada = Person::new("ada");
+    ada.write("fog", &topic("fog", "weather", "First."));
+    let refused = ada.try_sync();
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("no team memory"), "{}", refused.text());
+    let status = ada.status(false);
+    assert_eq!((&status["kind"], &status["topics"]), (&json!("none"), &json!(1)), "{status}");
+    // What was written before the team existed is shared once it does.
+    let between = Between::new();
+    ada.init(&between.url());
+    assert!(between.holds("First."));
+    fs::remove_dir_all(ada.team()).unwrap();
+    assert_eq!(ada.try_sync().status, 409);
+}
+
+#[test]
+fn a_repository_that_a_full_disk_left_half_made_is_completed() {
+    let between = Between::new();
+    let mut ada = Person::new("ada");
+    ada.write("fog", &topic("fog", "weather", "First."));
+    fs::create_dir(ada.team().join(".git")).unwrap();
+    let refused = ada.try_sync();
+    assert!(refused.text().contains("bethink team init"), "{}", refused.text());
+    ada.init(&between.url());
+    assert!(between.holds("First."));
+}
+
+#[test]
+fn a_branch_that_the_team_does_not_use_is_not_pushed() {
+    let between = Between::new();
+    let mut ada = Person::sharing("ada", &between);
+    ada.write("fog", &topic("fog", "weather", "First."));
+    ada.sync();
+    git(&ada.team(), &["checkout", "--quiet", "-b", "mine"]);
+    let accept = json!({ "project_dir": ada.dir(), "accept_rewrite": true });
+    let refused = ada.http.post("/v1/team/sync", &accept);
+    assert!(refused.text().contains("git switch main"), "{}", refused.text());
+    assert_eq!(git(&between.path(), &["branch", "--format=%(refname:short)"]).trim(), "main");
+    git(&ada.team(), &["checkout", "--quiet", "--detach"]);
+    fs::create_dir(ada.team().join(".git/rebase-merge")).unwrap();
+    let refused = ada.try_sync();
+    assert!(refused.text().contains("git rebase --abort"), "{}", refused.text());
 }

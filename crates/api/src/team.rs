@@ -56,6 +56,7 @@ pub struct TeamStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamMemoryKind {
+    /// Not shared, even if there are topics for the team.
     #[default]
     None,
     Folder,
@@ -91,6 +92,9 @@ pub struct TeamSync {
     /// Files that were pushed to the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushed_files: Vec<String>,
+    /// The files among these that were removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed_files: Vec<String>,
     /// The commit that both the directory and the remote are at after the sync.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,

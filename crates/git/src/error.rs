@@ -57,6 +57,8 @@ pub enum GitTrouble {
         "no branch is checked out, or the branch's name contains characters that bethink does not support"
     )]
     NoBranch,
+    #[error("a rebase is not finished")]
+    Rebase,
     #[error("the disk is full")]
     Full,
     #[error("git failed")]

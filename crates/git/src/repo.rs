@@ -48,15 +48,23 @@ impl Repo {
         fs::symlink_metadata(dir.join(".git")).is_ok()
     }
 
-    /// Creates a repository in a directory. An existing repository is not changed.
-    pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<(), GitError> {
-        if Self::is_in(dir) {
-            return Ok(());
+    /// Creates a repository in a directory. An existing repository is not changed; one without a branch and objects, which an
+    /// interrupted call left, is completed. Returns whether this call created it. If it fails, it leaves no new `.git`.
+    pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<bool, GitError> {
+        let own = dir.join(".git");
+        let is_whole = own.join("objects").exists() && own.join("HEAD").exists();
+        let is_new = !Self::is_in(dir);
+        if is_whole || !is_new && !own.is_dir() {
+            return Ok(false);
         }
         let args = ["init", "--quiet", "--template=", "--initial-branch", branch, "--"];
         let mut call = GitCall::local("create a repository", args, git);
         call.args.push(dir.into());
-        git.succeed(call).await.map(drop)
+        let made = git.succeed(call).await;
+        if made.is_err() && is_new {
+            fs::remove_dir_all(&own).ok();
+        }
+        made.map(|_| is_new)
     }
 
     /// Opens the repository of `dir` through `view`, a directory that belongs to bethink and is created if it is missing.
@@ -69,10 +77,18 @@ impl Repo {
         if !kind.is_dir() {
             return Err(unsuitable(GitTrouble::Worktree));
         }
-        let failed = |source| GitError::Io { doing, source };
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => unsuitable(GitTrouble::NoRepository),
+            _ => GitError::Io { doing, source },
+        };
         let own = fs::canonicalize(&own).map_err(failed)?;
-        let branch = branch_of(&read_head(&own).map_err(failed)?)
-            .ok_or_else(|| unsuitable(GitTrouble::NoBranch))?;
+        let branch = branch_of(&read_head(&own).map_err(failed)?).ok_or_else(|| {
+            let rebases = ["rebase-merge", "rebase-apply"];
+            match rebases.iter().any(|state| own.join(state).is_dir()) {
+                true => unsuitable(GitTrouble::Rebase),
+                false => unsuitable(GitTrouble::NoBranch),
+            }
+        })?;
         look_through(&own, view, &branch).map_err(failed)?;
         Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
     }

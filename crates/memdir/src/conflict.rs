@@ -38,9 +38,22 @@ pub fn topic_of(name: &Name) -> Option<Name> {
     Name::parse(stem.trim_end()).ok()
 }
 
+/// Returns whether the text has git's three conflict markers at the beginnings of lines, in order.
+pub fn has_markers(text: &str) -> bool {
+    let mut lines = text.lines();
+    ["<<<<<<< ", "=======", ">>>>>>> "].iter().all(|mark| lines.any(|line| line.starts_with(mark)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_markers_in_order_are_a_conflict() {
+        assert!(has_markers("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> main\n"));
+        assert!(!has_markers("Title\n=======\n<<<<<<< HEAD\n>>>>>>> main\n"));
+        assert!(!has_markers("a <<<<<<< HEAD\n=======\n>>>>>>> main\n"));
+    }
 
     #[test]
     fn a_version_names_its_topic() {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::file::DirectoryFile;
-use crate::index::TopicWords;
+use crate::index::{LineChange, TopicWords};
 use crate::{conflict, index, rejections};
 
 /// The files of one side, with their content.
@@ -40,13 +40,29 @@ pub enum FileChange {
 pub fn plan(base: &FileSet, ours: &FileSet, theirs: &FileSet) -> Vec<PlanStep> {
     let files: BTreeSet<&DirectoryFile> =
         base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
+    let is_gone = |file: &&DirectoryFile| !ours.contains_key(*file) && !theirs.contains_key(*file);
+    let resolved: BTreeSet<DirectoryFile> =
+        base.keys().filter(is_gone).filter_map(versioned_topic).collect();
     let steps = files.into_iter().filter_map(|file| {
-        let what = decide(file, base.get(file), ours.get(file), theirs.get(file))?;
+        let sides = (base.get(file), ours.get(file), theirs.get(file));
+        let what = match sides {
+            // Each side resolved the same conflict, in another way. One of them may not have changed the topic.
+            (_, Some(ours), Some(theirs)) if ours != theirs && resolved.contains(file) => {
+                both(file, base.get(file), ours, theirs)
+            }
+            (base, ours, theirs) => decide(file, base, ours, theirs)?,
+        };
         Some(PlanStep { file: file.clone(), what })
     });
     let mut steps: Vec<PlanStep> = steps.collect();
     steps.sort_by_key(|step| step.what != FileChange::Pull(None));
     steps
+}
+
+/// Returns the topic of a conflict file.
+fn versioned_topic(file: &DirectoryFile) -> Option<DirectoryFile> {
+    let DirectoryFile::Topic(name) = file else { return None };
+    conflict::topic_of(name).map(DirectoryFile::Topic)
 }
 
 fn decide(
@@ -102,41 +118,61 @@ fn conflict_file(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     conflict::version_name(name, ours).map_or_else(|| file.clone(), DirectoryFile::Topic)
 }
 
-/// Returns the lines that the index needs, by the steps' files: for a local version that gets another name, described by
+/// A topic's line in the index after a step.
+#[derive(Clone, Debug)]
+pub struct NeededLine {
+    words: TopicWords,
+    /// Whether the line is added if the index lacks it.
+    is_added: bool,
+    /// The words of the topic's other versions. A line with one of them gets the new words.
+    old: Vec<TopicWords>,
+}
+
+/// Returns the lines that the index needs, by the steps' files: for each topic that a step changes; for a local version that gets another name, described by
 /// `says`, and for a topic that one side edited while the other one deleted it, together with its line. `was_known` tells which files
 /// both sides had before.
 pub fn needed_lines(
     steps: &[PlanStep],
     was_known: impl Fn(&DirectoryFile) -> bool,
-    [ours, theirs]: [&FileSet; 2],
+    [base, ours, theirs]: [&FileSet; 3],
     says: impl Fn(&str) -> String,
-) -> BTreeMap<DirectoryFile, TopicWords> {
+) -> BTreeMap<DirectoryFile, Vec<NeededLine>> {
     let needed = steps.iter().filter_map(|PlanStep { file, what }| {
-        let line = match (what, file) {
-            (FileChange::KeepBoth { conflict_file: DirectoryFile::Topic(name), .. }, _) => {
+        let DirectoryFile::Topic(topic) = file else { return None };
+        let (FileChange::Pull(Some(content))
+        | FileChange::Push(Some(content))
+        | FileChange::KeepBoth { theirs: content, .. }) = what
+        else {
+            return None;
+        };
+        let words =
+            |content: &Arc<[u8]>| Some(TopicWords::of(topic, std::str::from_utf8(content).ok()?));
+        let versions = [base, ours, theirs].into_iter().filter_map(|side| side.get(file));
+        let own = words(content).map(|new| NeededLine {
+            words: new,
+            is_added: was_known(file) && !(ours.contains_key(file) && theirs.contains_key(file)),
+            old: versions.filter_map(words).collect(),
+        });
+        let aside = match what {
+            FileChange::KeepBoth { conflict_file: DirectoryFile::Topic(name), .. } => {
                 let topic = file.to_string();
                 let topic = topic.trim_end_matches(".md");
                 let title = format!("{topic}, another version");
-                TopicWords { name: name.clone(), title, description: says(topic) }
+                let words = TopicWords { name: name.clone(), title, description: says(topic) };
+                Some(NeededLine { words, is_added: true, old: Vec::new() })
             }
-            (
-                FileChange::Pull(Some(content)) | FileChange::Push(Some(content)),
-                DirectoryFile::Topic(name),
-            ) if was_known(file) && !(ours.contains_key(file) && theirs.contains_key(file)) => {
-                TopicWords::of(name, std::str::from_utf8(content).ok()?)
-            }
-            _ => return None,
+            _ => None,
         };
-        Some((file.clone(), line))
+        Some((file.clone(), own.into_iter().chain(aside).collect()))
     });
     needed.collect()
 }
 
-/// Returns the step for the index with the lines that it lacks. `here` is the local index. A directory without an index gets none.
+/// Returns the step for the index with the lines that it needs. `here` is the local index. A directory without an index gets none.
 pub fn with_lines(
     step: Option<PlanStep>,
     here: Option<&Arc<[u8]>>,
-    lines: &[TopicWords],
+    lines: &[NeededLine],
 ) -> Option<PlanStep> {
     let planned = match step.as_ref().map(|step| &step.what) {
         Some(FileChange::Pull(content) | FileChange::Push(content)) => content.as_deref(),
@@ -147,7 +183,15 @@ pub fn with_lines(
     };
     let Ok(planned) = std::str::from_utf8(planned.unwrap_or_default()) else { return step };
     let text = lines.iter().fold(planned.to_owned(), |text, line| {
-        index::add(&text, &line.name, &line.title, &line.description)
+        let new = &line.words;
+        let text = match line.is_added {
+            true => index::add(&text, &new.name, &new.title, &new.description),
+            false => text,
+        };
+        let old = line.old.iter().filter(|old| *old != new);
+        let changes: Vec<LineChange<'_>> =
+            old.map(|old| LineChange { old: old.line(), new: new.line() }).collect();
+        index::follow(&text, &changes)
     });
     if text == planned {
         return step;
@@ -229,8 +273,8 @@ mod tests {
             let index = steps.iter().position(|step| step.file == DirectoryFile::Index);
             let index = index.map(|at| steps.remove(at));
             let was_known = |file: &DirectoryFile| base.contains_key(file);
-            let needed = needed_lines(&steps, was_known, [ours, theirs], |_| String::new());
-            let lines: Vec<TopicWords> = needed.into_values().collect();
+            let needed = needed_lines(&steps, was_known, [&base, ours, theirs], |_| String::new());
+            let lines: Vec<NeededLine> = needed.into_values().flatten().collect();
             let here = ours.get(&DirectoryFile::Index);
             let Some(PlanStep { what: FileChange::Merged(text), .. }) =
                 with_lines(index.clone(), here, &lines)
@@ -243,7 +287,44 @@ mod tests {
             assert_eq!(with_lines(None, None, &lines), None);
         }
         let steps = plan(&side(&[]), &deleted, &edited);
-        assert!(needed_lines(&steps, |_| false, [&deleted, &edited], str::to_owned).is_empty());
+        let sides = [&deleted, &deleted, &edited];
+        let lines = needed_lines(&steps, |_| false, sides, str::to_owned).into_values().flatten();
+        assert_eq!(
+            with_lines(None, Some(&b"".as_slice().into()), &lines.collect::<Vec<_>>()),
+            None
+        );
+    }
+
+    #[test]
+    fn a_line_that_nobody_worded_follows_the_version_that_keeps_the_name() {
+        let topic = |about: &str| format!("---\ndescription: {about}\n---\n\nText.\n");
+        let (old, short, long) = (topic("old"), topic("short"), topic("much longer"));
+        let line = |about: &str| format!("- [dam](dam.md) — {about}\n");
+        let check = |index: &str, expect: &str| {
+            let base = side(&[("dam", &old)]);
+            let (ours, theirs) = (side(&[("dam", &long)]), side(&[("dam", &short)]));
+            let steps = plan(&base, &ours, &theirs);
+            let needed = needed_lines(&steps, |_| true, [&base, &ours, &theirs], str::to_owned);
+            let lines: Vec<NeededLine> = needed.into_values().flatten().collect();
+            let here = index.as_bytes().into();
+            let step = with_lines(None, Some(&here), &lines);
+            let Some(FileChange::Merged(text)) = step.map(|step| step.what) else { panic!() };
+            let text = std::str::from_utf8(&text).unwrap().to_owned();
+            assert!(text.starts_with(expect), "{text}");
+        };
+        check(&line("much longer"), &line("short"));
+        check(&line("old"), &line("short"));
+        check(&line("my own words"), &line("my own words"));
+    }
+
+    #[test]
+    fn a_conflict_that_each_side_resolves_in_another_way_is_a_conflict_again() {
+        let base = [("dam", "1"), ("dam.conflict-1a2b3c4d", "2")];
+        let conflict_file = conflict_file(&DirectoryFile::parse("dam").unwrap(), b"2").to_string();
+        let expect = format!("dam.md theirs 1 ours 2 conflict_file {conflict_file}");
+        check(&base, &[("dam", "2")], &[("dam", "1")], &expect);
+        // If only one side resolved it, the other one follows.
+        check(&base, &[("dam", "2")], &base, "dam.md out 2, dam.conflict-1a2b3c4d.md out -");
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl TeamService {
             steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
         let says = |topic: &str| format!("in conflict: run `bethink team resolve {topic}`");
         let was_known = |file: &DirectoryFile| round.base.files.contains_key(file);
-        let sides = [&round.here.files, &round.theirs.files];
+        let sides = [&round.base.files, &round.here.files, &round.theirs.files];
         let mut needed = needed_lines(&topics, was_known, sides, says);
         let (mut lines, mut has_moved) = (Vec::new(), false);
         for step in topics {
@@ -56,7 +56,7 @@ impl TeamService {
                 break;
             }
             if !applied.left_out.contains(&file) {
-                lines.extend(needed.remove(&file));
+                lines.extend(needed.remove(&file).into_iter().flatten());
             }
         }
         let here = round.here.files.get(&DirectoryFile::Index);
@@ -138,6 +138,20 @@ impl TeamService {
     ) -> StepOutcome {
         if let Some(why) = self.unfit_step(round, &file, &what).await {
             return Err(SkippedStep::Blocked(why));
+        }
+        if let FileChange::Pull(Some(_)) | FileChange::Push(Some(_)) = what
+            && round.base.files.contains_key(&file)
+        {
+            let kept = match (round.here.files.get(&file), round.theirs.files.get(&file)) {
+                (None, Some(_)) => Some("removed here and changed on the remote"),
+                (Some(_), None) => Some("changed here and removed on the remote"),
+                _ => None,
+            };
+            let note = kept.map(|how| format!("kept {file}: it was {how}"));
+            report.notes.extend(note.filter(|note| !report.notes.contains(note)));
+        }
+        if matches!(what, FileChange::Pull(None) | FileChange::Push(None)) {
+            applied.removed.insert(file.clone());
         }
         match what {
             FileChange::Pull(content) => {

@@ -45,16 +45,18 @@ fn trouble(why: GitTrouble) -> (ErrorKind, &'static str) {
             Conflict,
             "if `git fsck` in the team directory reports errors, clone the remote again, and copy your files into the clone; otherwise, the remote must be repaired",
         ),
-        GitTrouble::NoRepository => (
-            Conflict,
-            "restore `.git` in the team directory, or clone the remote again, and copy your files into the clone",
-        ),
+        GitTrouble::NoRepository => {
+            (Conflict, "restore `.git` in the team directory, or run `bethink team init` again")
+        }
         GitTrouble::Worktree => (
             Conflict,
             "use a clone of the repository, or choose another directory with `bethink team init --dir DIR`",
         ),
         GitTrouble::NoBranch => {
             (Conflict, "check out a branch: run `git switch BRANCH` in the team directory")
+        }
+        GitTrouble::Rebase => {
+            (Conflict, "finish the rebase in the team directory, or run `git rebase --abort` there")
         }
         GitTrouble::Full => (StorageFull, "free some space, then try again; nothing was lost"),
         GitTrouble::Protocol => (Conflict, "change the address of the remote"),

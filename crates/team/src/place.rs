@@ -46,9 +46,14 @@ impl TeamService {
         };
         self.make_team_dir(directory).await?;
         let branch = branch.unwrap_or_else(|| BRANCH.to_owned());
-        Repo::init(&git, &directory.dir, &branch).await.map_err(git_error)?;
-        if let Some(remote) = &remote {
-            self.set_remote(&project, remote).await?;
+        let is_new = Repo::init(&git, &directory.dir, &branch).await.map_err(git_error)?;
+        if let Some(remote) = &remote
+            && let Err(error) = self.set_remote(&project, remote).await
+        {
+            if is_new {
+                std::fs::remove_dir_all(directory.dir.join(".git")).ok();
+            }
+            return Err(error);
         }
         self.first_sync(request.project_dir).await
     }

@@ -9,6 +9,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::MemoryProject;
 
 use crate::look::{TeamFiles, TeamTree};
+use bethink_memdir::conflict;
 use bethink_memdir::merge::NewContent;
 
 pub(crate) struct BranchTips {
@@ -41,6 +42,8 @@ pub(crate) struct AppliedPlan {
     pub(crate) out: BTreeMap<DirectoryFile, NewContent>,
     /// Files to report as pushed.
     pub(crate) pushed: BTreeSet<DirectoryFile>,
+    /// Files that were pulled or pushed as removed.
+    pub(crate) removed: BTreeSet<DirectoryFile>,
     /// Files that were neither pulled nor pushed, and keep their base.
     pub(crate) left_out: BTreeSet<DirectoryFile>,
     /// Other people's files that this sync reports, in any of its rounds.
@@ -52,7 +55,12 @@ pub(crate) struct AppliedPlan {
 /// Returns the reasons if a file's content must not be shared.
 pub(crate) fn unfit(file: &DirectoryFile, content: Option<&Arc<[u8]>>) -> Option<Vec<String>> {
     let text = String::from_utf8_lossy(content?);
-    bethink_secrets::gate(&file.path(), &text).err().map(|error| error.reasons())
+    let gate = bethink_secrets::gate(&file.path(), &text);
+    let mut reasons = gate.err().map(|error| error.reasons()).unwrap_or_default();
+    if conflict::has_markers(&text) {
+        reasons.push("it contains git's conflict markers".to_owned());
+    }
+    Some(reasons).filter(|reasons| !reasons.is_empty())
 }
 
 pub(crate) fn blocked(

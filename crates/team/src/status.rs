@@ -21,7 +21,7 @@ impl TeamService {
         let directory = project.directory(Scope::Team);
         let mut status = api::TeamStatus {
             dir: directory.dir.display().to_string(),
-            kind: kind(&project),
+            kind: self.kind(&project).await?,
             proposals: self.memories.open_proposals(&project).await?,
             ..api::TeamStatus::default()
         };
@@ -42,6 +42,17 @@ impl TeamService {
         }
         status.conflicts = self.open_conflicts(&project).await?;
         Ok(status)
+    }
+
+    /// Returns how the team's directory is shared. A folder is shared only if a person chose it.
+    pub(crate) async fn kind(&self, project: &MemoryProject) -> Result<TeamMemoryKind> {
+        let dir = &project.directory(Scope::Team).dir;
+        if Repo::is_in(dir) {
+            return Ok(TeamMemoryKind::Repository);
+        }
+        let is_chosen = !self.cx.settings().team.dir.is_empty()
+            || self.cx.store().team_place(project.key.clone()).await?.is_some();
+        Ok(if is_chosen && dir.is_dir() { TeamMemoryKind::Folder } else { TeamMemoryKind::None })
     }
 
     async fn team_repository(
@@ -92,14 +103,5 @@ impl TeamService {
             status.problems.extend(answer.err().map(|error| git_error(error).detail));
         }
         Ok(())
-    }
-}
-
-fn kind(project: &MemoryProject) -> TeamMemoryKind {
-    let dir = &project.directory(Scope::Team).dir;
-    match () {
-        () if Repo::is_in(dir) => TeamMemoryKind::Repository,
-        () if dir.is_dir() => TeamMemoryKind::Folder,
-        () => TeamMemoryKind::None,
     }
 }

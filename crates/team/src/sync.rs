@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bethink_api as api;
+use bethink_api::{self as api, TeamMemoryKind};
 use bethink_git::{Oid, Remote, Repo};
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
@@ -20,6 +20,8 @@ use bethink_memdir::merge::plan;
 
 /// Maximum number of rounds if others keep pushing first, or files here keep changing. Each round costs a fetch.
 const MOST_ROUNDS: usize = 8;
+/// In a directory with this many files, not even half of them may be removed other than by bethink.
+const MANY_FILES: usize = 5;
 /// Pattern of the temporary files of writes in progress.
 const DRAFTS: &str = ".bethink-*";
 /// The remote's tip that was last merged with the local side.
@@ -32,9 +34,13 @@ impl TeamService {
         let project = self.memories.project(&project_dir).await?;
         let drop = drop.iter().map(|file| file_to_drop(file)).collect::<Result<_>>()?;
         let _one = project.turns.syncing.lock().await;
-        let dir = &project.directory(Scope::Team).dir;
-        if !Repo::is_in(dir) {
-            return self.sync_folder(&project).await;
+        match self.kind(&project).await? {
+            TeamMemoryKind::Repository => {}
+            TeamMemoryKind::Folder => return self.sync_folder(&project).await,
+            TeamMemoryKind::None => {
+                return Err(ServiceError::conflict("this project has no team memory")
+                    .hint("run `bethink team init`"));
+            }
         }
         let repo = self.team_repo(&project)?;
         let _lock = lock(&repo.lock_file()).await?;
@@ -43,7 +49,7 @@ impl TeamService {
         let mut report = api::TeamSync::default();
         let mut withheld = BTreeMap::new();
         for _ in 0..MOST_ROUNDS {
-            let tips = tips(&repo, remote.as_ref(), accept_rewrite).await?;
+            let tips = self.tips(&repo, remote.as_ref(), accept_rewrite).await?;
             let round = SyncRound {
                 project: &project,
                 repo: &repo,
@@ -73,9 +79,8 @@ impl TeamService {
         withheld: &mut BTreeMap<DirectoryFile, api::TeamBlocked>,
         report: &mut api::TeamSync,
     ) -> Result<bool> {
-        gone_at_once(round)?;
+        self.gone_at_once(round).await?;
         report.blocked.clear();
-        report.notes.clear();
         report.pushed_files.clear();
         let steps = plan(&round.base.files, &round.here.files, &round.theirs.files);
         let mut applied =
@@ -96,6 +101,7 @@ impl TeamService {
                 self.settle_sync(round, &applied, tip, remote.is_some()).await?;
                 report.pushed_files = applied.pushed.iter().map(ToString::to_string).collect();
                 report.pushed = report.pushed_files.len() as u64;
+                add_names(&mut report.removed_files, &applied.removed);
                 let dropped = applied.dropped.iter().map(|file| {
                     format!(
                         "{file} was removed for everybody; its text is still in the git history, so if it contained a \
@@ -108,6 +114,85 @@ impl TeamService {
                 Ok(true)
             }
         }
+    }
+
+    async fn tips(
+        &self,
+        repo: &Repo,
+        remote: Option<&Remote>,
+        accept_rewrite: bool,
+    ) -> Result<BranchTips> {
+        let head = repo.head().await.map_err(git_error)?;
+        let seen = repo.tip(SEEN).await.map_err(git_error)?;
+        let theirs = match remote {
+            Some(remote) => repo.fetch(remote).await.map_err(git_error)?,
+            None => None,
+        };
+        if theirs.is_none()
+            && let Some(remote) = remote
+        {
+            self.check_branch(repo, remote).await?;
+        }
+        let rewritten = match (&seen, &theirs) {
+            (Some(seen), Some(theirs)) => {
+                !repo.is_ancestor(seen, theirs).await.map_err(git_error)?
+            }
+            (Some(_), None) => remote.is_some(),
+            (None, _) => false,
+        };
+        if rewritten && !accept_rewrite {
+            return Err(rewrite(seen.as_ref(), theirs.as_ref()));
+        }
+        let base = match (&head, &theirs) {
+            _ if rewritten => seen.clone(),
+            (Some(head), Some(theirs)) => repo.merge_base(head, theirs).await.map_err(git_error)?,
+            (Some(head), None) => Some(head.clone()),
+            (None, _) => None,
+        };
+        Ok(BranchTips { head, theirs, seen, base, rewritten })
+    }
+
+    /// Fails if a branch that the remote lacks is checked out, and the remote has another one: it would be pushed as a new branch.
+    async fn check_branch(&self, repo: &Repo, remote: &Remote) -> Result<()> {
+        let default = self.team_git().default_branch(remote).await.map_err(git_error)?;
+        let Some(teams) = default.filter(|teams| teams != repo.branch()) else { return Ok(()) };
+        let detail = format!(
+            "the branch {} is checked out in the team directory, but the remote lacks it: the team uses {teams}; \
+             nothing was pulled or pushed",
+            repo.branch()
+        );
+        let hint = format!("run `git switch {teams}` in the team directory");
+        Err(ServiceError::conflict(detail).hint(hint))
+    }
+
+    /// Fails if other programs removed all files, or more than half of many: emptying or replacing this directory must not empty
+    /// everyone else's. Files that bethink removed do not count.
+    async fn gone_at_once(&self, round: &SyncRound<'_>) -> Result<()> {
+        let (base, here) = (&round.base.files, &round.here);
+        let is_here = |file| here.files.contains_key(file) || here.unread.contains_key(file);
+        let too_many = |gone: usize| {
+            let common = base.len();
+            common >= 2 && gone == common || common >= MANY_FILES && gone > common / 2
+        };
+        let mut gone = base.keys().filter(|file| !is_here(*file)).count();
+        if !too_many(gone) {
+            return Ok(());
+        }
+        let directory = round.project.directory(Scope::Team);
+        for file in base.keys().filter(|file| !is_here(*file)) {
+            gone -= usize::from(self.memories.has_removed(directory, file).await?);
+        }
+        if !too_many(gone) {
+            return Ok(());
+        }
+        let gone = if gone == base.len() { "all".to_owned() } else { format!("{gone} of the") };
+        let detail = format!(
+            "{gone} {} files of the team directory are gone; nothing was pulled or pushed",
+            base.len()
+        );
+        Err(ServiceError::conflict(detail).hint(
+            "restore the files (in a git repository, run `git checkout .` in the team directory); to delete topics, use `bethink memory rm`",
+        ))
     }
 
     /// Sets the local branch to the merged state.
@@ -172,30 +257,6 @@ fn not_blocked(file: &DirectoryFile) -> ServiceError {
     .hint("`bethink team status` lists the files that were not pulled; nothing was changed")
 }
 
-async fn tips(repo: &Repo, remote: Option<&Remote>, accept_rewrite: bool) -> Result<BranchTips> {
-    let head = repo.head().await.map_err(git_error)?;
-    let seen = repo.tip(SEEN).await.map_err(git_error)?;
-    let theirs = match remote {
-        Some(remote) => repo.fetch(remote).await.map_err(git_error)?,
-        None => None,
-    };
-    let rewritten = match (&seen, &theirs) {
-        (Some(seen), Some(theirs)) => !repo.is_ancestor(seen, theirs).await.map_err(git_error)?,
-        (Some(_), None) => remote.is_some(),
-        (None, _) => false,
-    };
-    if rewritten && !accept_rewrite {
-        return Err(rewrite(seen.as_ref(), theirs.as_ref()));
-    }
-    let base = match (&head, &theirs) {
-        _ if rewritten => seen.clone(),
-        (Some(head), Some(theirs)) => repo.merge_base(head, theirs).await.map_err(git_error)?,
-        (Some(head), None) => Some(head.clone()),
-        (None, _) => None,
-    };
-    Ok(BranchTips { head, theirs, seen, base, rewritten })
-}
-
 fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     let seen = seen.map_or("", Oid::short);
     let detail = match theirs {
@@ -210,23 +271,15 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     )
 }
 
-/// Fails if all files are gone and there were at least two: emptying or replacing this directory must not empty everyone
-/// else's.
-fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
-    let common = round.base.files.len();
-    if common < 2 || !round.here.files.is_empty() {
-        return Ok(());
-    }
-    let detail =
-        format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
-    Err(ServiceError::conflict(detail).hint(
-        "restore the files (in a git repository, run `git checkout .` in the team directory); to delete topics, use `bethink memory rm`",
-    ))
+/// Adds the names of files, each once, in order.
+fn add_names(names: &mut Vec<String>, files: &BTreeSet<DirectoryFile>) {
+    let mut all: BTreeSet<String> = names.drain(..).collect();
+    all.extend(files.iter().map(ToString::to_string));
+    names.extend(all);
 }
 
 fn tell_pulled(applied: &AppliedPlan, report: &mut api::TeamSync) {
-    let mut pulled: BTreeSet<String> = report.pulled_files.drain(..).collect();
-    pulled.extend(applied.pulled.iter().map(ToString::to_string));
-    report.pulled_files = pulled.into_iter().collect();
+    add_names(&mut report.pulled_files, &applied.pulled);
+    add_names(&mut report.removed_files, &(&applied.removed & &applied.pulled));
     report.pulled = report.pulled_files.len() as u64;
 }

@@ -56,7 +56,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
         /// Show at most this many topics
-        #[arg(long, short = 'n', value_name = "COUNT")]
+        #[arg(long, short = 'n', value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
         limit: Option<u64>,
     },
     /// Write all topics and the index to a directory or a .tar file
@@ -289,7 +289,7 @@ pub(crate) struct Recall {
     #[arg(long, value_name = "QUERY")]
     pub(crate) or: Vec<String>,
     /// Show at most this many memories
-    #[arg(long, short = 'n', value_name = "COUNT")]
+    #[arg(long, short = 'n', value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
     /// Show each topic as it appears in a prompt (at most 200 lines or 4,096 bytes)
     #[arg(long)]

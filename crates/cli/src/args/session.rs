@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::words::count;
 use crate::template::SessionTemplate;
 
 #[derive(Debug, Subcommand)]
@@ -107,7 +108,7 @@ pub(crate) struct ListSessions {
     #[arg(long)]
     pub(crate) tag: Option<String>,
     /// Show at most this many sessions
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = count)]
     pub(crate) limit: usize,
     /// Print each session using this template, with fields such as {id}, {title} and {project}
     #[arg(long, value_name = "TEXT", value_parser = SessionTemplate::parse)]
@@ -157,7 +158,7 @@ pub(crate) struct Search {
     #[arg(long, value_name = "LOGIN", requires = "team")]
     pub(crate) person: Option<String>,
     /// Show at most this many hits [default: 5 on a terminal, else 10]
-    #[arg(long, short = 'n', value_name = "COUNT")]
+    #[arg(long, short = 'n', value_name = "COUNT", value_parser = count)]
     pub(crate) limit: Option<usize>,
     /// Show only messages from the user, or from the assistant
     #[arg(long, value_parser = ["user", "assistant"])]

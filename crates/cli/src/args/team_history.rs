@@ -3,7 +3,7 @@
 use bethink_api::TeamRole;
 use clap::Subcommand;
 
-use super::words::words;
+use super::words::{count, words};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamHistoryCommand {
@@ -37,7 +37,7 @@ pub(crate) enum TeamHistoryCommand {
         #[arg(long, value_name = "LOGIN")]
         person: Option<String>,
         /// Show at most this many sessions
-        #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
+        #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20, value_parser = count)]
         limit: usize,
     },
     /// Show a session that the team shares

@@ -13,3 +13,9 @@ where
 {
     PossibleValuesParser::new(all).try_map(|word| parse_word(&word).ok_or("unknown value"))
 }
+
+/// Parses a number of results, which is at least 1.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    let count = text.parse::<usize>().map_err(|error| error.to_string())?;
+    if count > 0 { Ok(count) } else { Err("must be at least 1".to_owned()) }
+}

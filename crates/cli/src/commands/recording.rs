@@ -39,10 +39,9 @@ pub(super) fn paused(pause: &RecordingPause) -> String {
 fn seconds(text: &str) -> Result<u64, CliFailure> {
     let seconds = span(text).and_then(|span| u64::try_from(span.as_secs()).ok());
     seconds.filter(|seconds| *seconds > 0).ok_or_else(|| {
-        CliFailure::hinted(
-            format!("--for: {text:?} is not a valid length of time"),
-            "give a number with a unit, such as 30min, 2h or 1d",
-        )
+        CliFailure::Use(format!(
+            "--for: {text:?} is not a valid length of time; give a number with a unit, such as 30min, 2h or 1d"
+        ))
     })
 }
 

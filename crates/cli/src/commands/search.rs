@@ -167,10 +167,9 @@ pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, C
     let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().ok();
     let before = || now.checked_sub(span(text)?).ok();
     let time = whole.or_else(day).or_else(before).ok_or_else(|| {
-        CliFailure::hinted(
-            format!("{option}: {text:?} is not a valid time"),
-            "give a day (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)",
-        )
+        CliFailure::Use(format!(
+            "{option}: {text:?} is not a valid time; give a day (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)"
+        ))
     })?;
     Ok(time.to_string())
 }

@@ -99,6 +99,10 @@ async fn status(app: &mut CliApp) -> Done {
     let Some(screen) = app.screen.unless_json(&status)? else { return Ok(()) };
     if status.kind == api::TeamMemoryKind::None {
         screen.line("this project has no team memory")?;
+        if status.topics > 0 {
+            let topics = plural(status.topics, "topic is", "topics are");
+            screen.note(format!("{topics} in {}, and not shared", status.dir))?;
+        }
         return Ok(screen.note(
             "to create one that is shared through git, run `bethink team init --remote URL`; \
              to share it through a folder, run `bethink team init --dir DIR`",
@@ -155,10 +159,12 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
     {
         screen.line("already in sync")?;
     }
-    for (word, files) in [("pulled", &told.pulled_files), ("pushed", &told.pushed_files)] {
+    let is_there = |file: &&String| !told.removed_files.contains(file);
+    let still = |files: &[String]| files.iter().filter(is_there).cloned().collect::<Vec<_>>();
+    let moved = [("pulled  ", still(&told.pulled_files)), ("pushed  ", still(&told.pushed_files))];
+    for (word, files) in moved.into_iter().chain([("removed ", told.removed_files.clone())]) {
         if !files.is_empty() {
-            let line =
-                StyledText::new().put(Tone::Good, format!("{word}  ")).plain(files.join(", "));
+            let line = StyledText::new().put(Tone::Good, word).plain(files.join(", "));
             screen.flowing(line, 8)?;
         }
     }

@@ -28,6 +28,11 @@ pub(super) fn lint(
         if topic.body.trim().is_empty() {
             out.push(empty(name, "has only front matter"));
         }
+        if conflict::has_markers(text) {
+            let what = "contains git's conflict markers";
+            let help = "choose one version of the text, and remove the markers";
+            out.push(finding(Severity::Error, "conflict-markers", name.file(), what, help));
+        }
         out.extend(conflict::topic_of(name).map(|topic| version(directory.scope, name, &topic)));
         header(name, topic, out);
         wikilinks(directory.scope, known, entry, out);

@@ -5,6 +5,7 @@ use bethink_memdir::{Expected, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, ServiceError};
 
+use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
@@ -33,6 +34,16 @@ pub enum WriteRefusal {
 }
 
 impl MemoryService {
+    /// Returns whether the last recorded change of a file is that bethink removed it.
+    pub async fn has_removed(
+        &self,
+        directory: &MemoryDirectory,
+        file: &DirectoryFile,
+    ) -> Result<bool, ServiceError> {
+        let newest = self.newest_version(directory, &file.path(), None).await?;
+        Ok(newest.is_some_and(|version| version.bytes.is_none()))
+    }
+
     pub async fn write_incoming(
         &self,
         project: &MemoryProject,

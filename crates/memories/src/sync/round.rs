@@ -245,12 +245,13 @@ impl MemoryService {
         let says =
             |topic: &str| format!("conflicting version of {topic}; a person must resolve it");
         let was_known = |file: &DirectoryFile| result.base.files.contains_key(file);
-        let mut needed = needed_lines(&topics, was_known, [&sides.ours, &sides.theirs], says);
+        let known = [&sides.base, &sides.ours, &sides.theirs];
+        let mut needed = needed_lines(&topics, was_known, known, says);
         let (mut lines, mut has_changed) = (Vec::new(), false);
         for step in topics {
             let file = step.file.clone();
             match self.try_step(target, sides, step, result).await? {
-                StepOutcome::Done => lines.extend(needed.remove(&file)),
+                StepOutcome::Done => lines.extend(needed.remove(&file).into_iter().flatten()),
                 StepOutcome::Skipped => {}
                 StepOutcome::Changed => {
                     has_changed = true;

@@ -19,7 +19,7 @@ pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
 /// Contacts the remote, so that an expired key is found here and not at the next sync.
 async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     match client.team(&app.project_dir(), true).await {
-        Ok(status) if status.kind == TeamMemoryKind::None => Vec::new(),
+        Ok(status) if status.kind == TeamMemoryKind::None => not_shared(&status),
         Ok(status) => findings(&status),
         // An older daemon has no team memory.
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
@@ -44,12 +44,24 @@ fn not_copied(shared: &SharedDirectory) -> Option<DoctorFinding> {
     Some(warn(HISTORY, found, todo))
 }
 
+/// Topics for a team that the project does not have.
+fn not_shared(status: &TeamStatus) -> Vec<DoctorFinding> {
+    if status.topics == 0 {
+        return Vec::new();
+    }
+    let topics = plural(status.topics, "topic for the team is", "topics for the team are");
+    let found = format!("{topics} in {}, and not shared", status.dir);
+    vec![warn(CHECK, found, "run `bethink team init`")]
+}
+
 fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
-    let mut out = vec![ok(CHECK, shared(status))];
-    let problems = status.problems.iter();
-    out.extend(problems.map(|problem| {
+    let problems = status.problems.iter().map(|problem| {
         fail(CHECK, problem.clone(), "fix this; until then nothing is pulled or pushed")
-    }));
+    });
+    let mut out: Vec<DoctorFinding> = problems.collect();
+    if out.is_empty() {
+        out.push(ok(CHECK, shared(status)));
+    }
     out.extend(status.blocked.iter().map(|one| blocked(one, status.kind)));
     out.extend(status.conflicts.iter().map(|conflict| {
         let found = format!("{} has {} versions", conflict.name, conflict.versions.len());

@@ -54,6 +54,14 @@ pub(super) fn topic(app: &CliApp, scope: MemoryScope, name: &str) -> TopicRef {
     TopicRef { project_dir: app.project_dir(), scope, name: name.to_owned() }
 }
 
+/// Returns the topic in the memory that an option or, as in lists, the beginning of its name selects: `team/NAME`.
+fn selected(app: &CliApp, one: &OneMemory) -> TopicRef {
+    match one.name.strip_prefix("team/").filter(|_| named_scope(one.of.team, one.of.me).is_none()) {
+        Some(name) => topic(app, MemoryScope::Team, name),
+        None => topic(app, scope(&one.of), &one.name),
+    }
+}
+
 /// Finds a topic by its name: first in the private memory, then in the person's and the team's; with `--team` or `--me`,
 /// only there.
 pub(super) async fn find(
@@ -61,7 +69,7 @@ pub(super) async fn find(
     client: &Client,
     one: &OneMemory,
 ) -> Result<(TopicRef, TaggedText), CliFailure> {
-    let own = topic(app, scope(&one.of), &one.name);
+    let own = selected(app, one);
     let missing = match client.topic(&own).await {
         Ok(text) => return Ok((own, text)),
         Err(error) => error,
@@ -83,7 +91,7 @@ pub(super) async fn find(
 /// Finds a topic that may have been removed, because the versions of a removed topic still exist.
 pub(super) async fn known(app: &CliApp, client: &Client, one: &OneMemory) -> TopicRef {
     let found = find(app, client, one).await;
-    found.map_or_else(|_| topic(app, scope(&one.of), &one.name), |(topic, _)| topic)
+    found.map_or_else(|_| selected(app, one), |(topic, _)| topic)
 }
 
 fn is_missing(error: &ClientError) -> bool {
