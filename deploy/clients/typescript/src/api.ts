@@ -4589,6 +4589,8 @@ export interface components {
             pulled_files?: string[];
             /** @description Files that were pushed to the remote. */
             pushed_files?: string[];
+            /** @description The files among these that were removed. */
+            removed_files?: string[];
             /** @description The commit that both the directory and the remote are at after the sync. */
             head?: string | null;
             /** @description What else a person should know. */

@@ -1475,6 +1475,8 @@ class TeamSync(TypedDict):
     """Local files that the pull updated."""
     pushed_files: NotRequired[list[str]]
     """Files that were pushed to the remote."""
+    removed_files: NotRequired[list[str]]
+    """The files among these that were removed."""
     head: NotRequired[str | None]
     """The commit that both the directory and the remote are at after the sync."""
     notes: NotRequired[list[str]]
