@@ -136,7 +136,7 @@ fn script_and_style_stay_small() {
     };
     let grows = |file: &&PageFile| matches!(file.path, "/assets/app.js" | "/assets/app.css");
     let bytes: usize = FILES.iter().filter(grows).map(compressed).sum();
-    assert!(bytes < 60_000, "{bytes} bytes");
+    assert!(bytes < 64_000, "{bytes} bytes");
 }
 
 fn here(path: &str) -> PathBuf {
