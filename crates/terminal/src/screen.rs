@@ -171,7 +171,11 @@ impl Screen {
     /// Prints an error or a note after a label such as `error: `. On a terminal, later lines are indented below the
     /// text.
     pub fn explain(&mut self, label: StyledText, text: impl Into<StyledText>) -> io::Result<()> {
-        self.settle()?;
+        let settled = self.settle();
+        // After another failure, such as a full disk, the reader learns why the output is incomplete.
+        if settled.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return settled;
+        }
         let (indent, text) = (label.width(), label.then(text.into()));
         let lines = match self.look.progress {
             true => text.wrapped(self.look.width, indent),
@@ -180,7 +184,8 @@ impl Screen {
         let colour = self.look.colour;
         lines
             .iter()
-            .try_for_each(|line| writeln!(self.err(), "{}", line.render(LineMode::Many, colour)))
+            .try_for_each(|line| writeln!(self.err(), "{}", line.render(LineMode::Many, colour)))?;
+        settled
     }
 
     /// Prints a JSON value: indented on a terminal, else on one line.
@@ -287,6 +292,33 @@ mod tests {
     }
 
     const HOSTILE: &str = "\x1b]52;c;eA==\x07\u{9b}2J\u{202e}\x1b[31m\x08\x00\u{200b}";
+
+    /// An output on a full disk, or one that nobody reads.
+    struct Refusing(io::ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn an_error_is_shown_although_the_output_failed() {
+        for (kind, told) in
+            [(io::ErrorKind::StorageFull, "error: full\n"), (io::ErrorKind::BrokenPipe, "")]
+        {
+            let shared = Shared::default();
+            let (look, out) = (TerminalLook::plain(80), Box::new(Refusing(kind)));
+            let (json, quiet, err) = (false, false, Box::new(shared.clone()));
+            let mut screen = Screen { look, json, quiet, out, err, held: None, moving: false };
+            assert_eq!(screen.explain("error: ".into(), "full").unwrap_err().kind(), kind);
+            drop(screen);
+            assert_eq!(String::from_utf8(shared.0.take()).unwrap(), told);
+        }
+    }
 
     fn printed(live: bool, act: impl FnOnce(&mut Screen) -> io::Result<()>) -> String {
         let shared = Shared::default();
