@@ -4,6 +4,8 @@ use bethink_api::{SearchHits, TeamHistoryScope};
 use bethink_client::{Client, SearchQuery};
 use bethink_terminal::StyledText;
 use bethink_terminal::words::plural;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::import::finished;
@@ -163,8 +165,18 @@ fn query(how: &Search, limit: usize, now: Timestamp) -> Result<SearchQuery, CliF
 
 /// Parses a day (`2026-11-20`), an RFC 3339 time, or an age (`90min`, `3h`, `2d`, `1w`).
 pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, CliFailure> {
+    time_in(option, text, now, &TimeZone::system())
+}
+
+/// A day, or a time without a zone, is one of the given time zone.
+fn time_in(
+    option: &str,
+    text: &str,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Result<String, CliFailure> {
     let whole = text.parse::<Timestamp>().ok();
-    let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().ok();
+    let day = || zone.to_timestamp(text.parse::<DateTime>().ok()?).ok();
     let before = || now.checked_sub(span(text)?).ok();
     let time = whole.or_else(day).or_else(before).ok_or_else(|| {
         CliFailure::Use(format!(
@@ -197,8 +209,9 @@ mod tests {
     #[test]
     fn times_are_days_times_or_ages() {
         let now: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        let zone = TimeZone::fixed(jiff::tz::offset(-5));
         for (text, expect) in [
-            ("2026-11-20", Some("2026-11-20T00:00:00Z")),
+            ("2026-11-20", Some("2026-11-20T05:00:00Z")),
             ("2026-11-20T09:30:00Z", Some("2026-11-20T09:30:00Z")),
             ("90min", Some("2026-11-22T10:30:00Z")),
             ("2d", Some("2026-11-20T12:00:00Z")),
@@ -209,7 +222,7 @@ mod tests {
             ("9999999999999999999d", None),
             ("9000000000000000d", None),
         ] {
-            assert_eq!(time("--since", text, now).ok().as_deref(), expect, "{text}");
+            assert_eq!(time_in("--since", text, now, &zone).ok().as_deref(), expect, "{text}");
         }
     }
 }
