@@ -71,7 +71,7 @@ fn long_options_take_the_same_value_everywhere() {
 }
 
 #[test]
-fn no_list_has_zero_entries() {
+fn a_limit_of_zero_is_rejected() {
     for args in [&["session", "ls"] as &[&str], &["search", "fog"], &["memory", "search", "fog"]] {
         let args = ["bethink"].iter().chain(args).chain(&["-n", "0"]);
         assert!(bethink_cli::command().try_get_matches_from(args).is_err());

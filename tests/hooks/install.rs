@@ -303,7 +303,7 @@ fn inline_tables_are_extended_and_restored() {
     assert!(listed.contains(r#""agent":"codex","state":"installed""#), "{listed}");
     done(&home, &["uninstall", "codex"]);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-    // What is no table cannot be extended.
+    // A value that is not a table cannot be extended.
     let text = "mcp_servers = 7\nhooks = 7";
     put(&home, ".codex/config.toml", text);
     let output = bethink(&home, &["install", "codex"]);

@@ -56,7 +56,7 @@ pub struct TeamStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamMemoryKind {
-    /// Not shared, even if there are topics for the team.
+    /// No team memory was set up. Team topics, if any, are only on this machine.
     #[default]
     None,
     Folder,
@@ -92,7 +92,7 @@ pub struct TeamSync {
     /// Files that were pushed to the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushed_files: Vec<String>,
-    /// The files among these that were removed.
+    /// The files in `pulled_files` and `pushed_files` that the sync removed, here or on the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed_files: Vec<String>,
     /// The commit that both the directory and the remote are at after the sync.

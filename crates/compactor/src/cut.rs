@@ -48,9 +48,9 @@ pub fn plan(
     }
 }
 
-/// A tail below this fraction of the minimum gets one more round, even if it then exceeds the target: a few short messages do
-/// not show where the work stands, and the large results before them do.
-const FEWEST: u64 = 10;
+/// A tail below `keep_min_tokens` divided by this gets one more round, even if it then exceeds the target: a few short messages
+/// do not show where the work stands, and the large results before them do.
+const MIN_TAIL_DIVISOR: u64 = 10;
 
 /// Returns the cut point where the kept tail starts.
 fn tail_start(
@@ -81,7 +81,8 @@ fn tail_start(
         }
         let wants_more = texts <= limits.keep_min_messages || tokens <= limits.keep_min_tokens;
         let kept = chosen.map_or(0, |chosen: usize| suffix.get(chosen).copied().unwrap_or(0));
-        let is_enough = kept >= limits.keep_min_tokens / FEWEST || tokens > limits.keep_max_tokens;
+        let is_enough =
+            kept >= limits.keep_min_tokens / MIN_TAIL_DIVISOR || tokens > limits.keep_max_tokens;
         if tokens > target && (kept > 0 && is_enough || !wants_more) && !forced {
             break;
         }

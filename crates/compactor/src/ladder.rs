@@ -358,7 +358,7 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
         "This session continues from an earlier part that no longer fits in the context window. Messages 1 to {covered} are summarized below; {tail} \
          Numbers in brackets are message numbers: the session's history has every message in full \
          (`bethink history --session {session} --message NUMBER`, `bethink search --session {session} WORDS`). \
-         The summary shows how things stood after message {last}; where later messages differ, they are right. \
+         The summary describes the state after message {last}. If a later message contradicts it, follow the later message. \
          Continue the work from where it is now. What is marked as done is done; do not resume a plan or request that the user has since changed."
     )
 }

@@ -41,8 +41,8 @@ pub struct TurnInputs<'a> {
     /// Whether to remind the model of its todo list.
     pub todos: bool,
     pub limits: &'a StageLimits,
-    /// Whether to leave everything as it is while the prompt is below the level `auto`.
-    pub reduces_when_full: bool,
+    /// Whether the messages are sent unchanged while the prompt is below the threshold `auto`.
+    pub reduce_only_when_full: bool,
     pub collapses: bool,
     /// The spans that this prompt may use; none if collapse is off or already done.
     pub collapse: Option<CollapsePolicy<'a>>,
@@ -108,7 +108,7 @@ pub fn turn(
 ) -> Result<Turn, NoPrompt> {
     let TurnInputs { around, reminders, todos, limits, collapses, collapse, cache, .. } = inputs;
     let mut decided = reduce(state, limits, now);
-    if inputs.reduces_when_full && !decided.records.is_empty() {
+    if inputs.reduce_only_when_full && !decided.records.is_empty() {
         let whole = StageDecisions::of(state);
         let made = make_prompt(state, &whole, around, &cache, collapses)?;
         if made.report.tokens < state.thresholds.auto {

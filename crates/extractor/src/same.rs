@@ -85,7 +85,7 @@ impl Meaning {
         Self { words, negative, against }
     }
 
-    /// Whether this repeats a statement that a person refused. Two decisions for and against the same things are the same,
+    /// Whether this repeats a statement that a person refused. Two decisions that favour and reject the same things are the same,
     /// also in other words.
     pub fn repeats(&self, refused: &Self) -> bool {
         if !self.agrees(refused) || !self.figures().eq(refused.figures()) {

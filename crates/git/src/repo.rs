@@ -48,7 +48,7 @@ impl Repo {
         fs::symlink_metadata(dir.join(".git")).is_ok()
     }
 
-    /// Creates a repository in a directory. An existing repository is not changed; one without a branch and objects, which an
+    /// Creates a repository in a directory. An existing repository is not changed; one without `HEAD` or objects, which an
     /// interrupted call left, is completed. Returns whether this call created it. If it fails, it leaves no new `.git`.
     pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<bool, GitError> {
         let own = dir.join(".git");

@@ -127,7 +127,7 @@ impl MemoryService {
                     "`bethink memory ls` lists the topics",
                 ),
                 false => (
-                    format!("there is no earlier version of {file} with another text"),
+                    format!("{file} has no earlier version with a different text"),
                     "`bethink memory history NAME` lists the versions",
                 ),
             };

@@ -31,8 +31,8 @@ const UNSEEN_TOKENS: u64 = 5_000;
 pub(crate) const MAX_LOAD_BYTES: usize = 32 << 20;
 /// Maximum number of handles. A handle of a session that is not in memory takes a few hundred bytes.
 const MAX_HANDLES: usize = 4_096;
-/// The fraction of a limit that is freed when it is exceeded.
-const FREED: usize = 16;
+/// An eviction frees the exceeded limit divided by this.
+const EVICTION_DIVISOR: usize = 16;
 
 /// A service's state for one session while the session is in memory.
 pub trait SessionFeature: Any + Send + Sync {
@@ -444,7 +444,7 @@ impl Registry {
         }
     }
 
-    /// Weighs all sessions. If they exceed `budget` bytes, evicts those that were not used for longest until a sixteenth of the
+    /// Weighs all sessions. If they exceed `budget` bytes, evicts the least recently used ones until a sixteenth of the
     /// budget is free, so that the next appends need not weigh all sessions again.
     pub(crate) fn evict(&self, budget: usize) {
         let mut handles = locked(&self.handles);
@@ -461,7 +461,7 @@ impl Registry {
         let mut idle: Vec<_> =
             idle.map(|handle| (handle.touched.load(Ordering::Relaxed), handle.id)).collect();
         idle.sort_unstable();
-        let room = if all > budget { budget - budget / FREED } else { budget };
+        let room = if all > budget { budget - budget / EVICTION_DIVISOR } else { budget };
         let mut oldest = idle.iter().map(|(_, id)| id);
         while all > room
             && let Some(id) = oldest.next()
@@ -472,7 +472,7 @@ impl Registry {
             *handle = Arc::new(handle.without_state());
         }
         if handles.len() > MAX_HANDLES {
-            let surplus = handles.len() - (MAX_HANDLES - MAX_HANDLES / FREED);
+            let surplus = handles.len() - (MAX_HANDLES - MAX_HANDLES / EVICTION_DIVISOR);
             for (_, id) in idle.iter().take(surplus) {
                 self.uncount(handles.remove(id).as_deref());
             }

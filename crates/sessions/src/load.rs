@@ -150,7 +150,7 @@ impl SessionService {
             breakers: Breakers::default(),
             window: None,
             last_prompt: None,
-            reduces_when_full: false,
+            reduce_only_when_full: false,
             view_tokens: 0,
             grown: 0,
             last_request: handle.last_request.clone(),

@@ -40,8 +40,8 @@ pub struct LoadedSession {
     /// The window that the provider reported, if it is smaller than the model's.
     pub(crate) window: Option<ProviderWindow>,
     pub(crate) last_prompt: Option<LastPrompt>,
-    /// Whether the client of the last prompt wants its messages as they are while they fit.
-    pub(crate) reduces_when_full: bool,
+    /// Whether the last prompt's client wants its messages unchanged while they fit.
+    pub(crate) reduce_only_when_full: bool,
     /// Estimated number of tokens in the messages in view.
     pub(crate) view_tokens: u64,
     /// Estimated number of tokens in all messages that were added since the session was loaded.

@@ -38,8 +38,8 @@ pub struct TurnRequest<'a> {
     pub reminds: bool,
     /// The client's own model, if it writes the summaries.
     pub client_model: Option<ClientModel>,
-    /// Whether the client's messages stay as they are while they fit.
-    pub reduces_when_full: bool,
+    /// Whether the client's messages are sent unchanged while they fit.
+    pub reduce_only_when_full: bool,
 }
 
 /// A prompt that can be handed out, because its decisions are durable.
@@ -81,7 +81,7 @@ impl SessionService {
             may_compact,
             reminds: true,
             client_model,
-            reduces_when_full: false,
+            reduce_only_when_full: false,
         };
         let ReadyPrompt { mut loaded, turn, around } = self.ready(&handle, loaded, asked).await?;
         let after_boundary = loaded.state.decisions.boundary.is_some();
@@ -101,7 +101,7 @@ impl SessionService {
         mut loaded: SessionGuard,
         asked: TurnRequest<'_>,
     ) -> Result<ReadyPrompt> {
-        loaded.reduces_when_full = asked.reduces_when_full;
+        loaded.reduce_only_when_full = asked.reduce_only_when_full;
         let moment = Moment::Begin { reminds: asked.reminds };
         let GatheredParts { mut around, reminders, once_kept } =
             self.gather(handle, &loaded, &asked, moment).await?;
@@ -192,7 +192,7 @@ impl SessionService {
             may_compact: false,
             reminds: false,
             client_model: None,
-            reduces_when_full: loaded.reduces_when_full,
+            reduce_only_when_full: loaded.reduce_only_when_full,
         };
         let gathered = self.gather(handle, loaded, &asked, Moment::Look).await?;
         Ok(gathered.around)
@@ -211,7 +211,7 @@ impl SessionService {
             reminders,
             todos,
             limits: &self.limits.stages,
-            reduces_when_full: loaded.reduces_when_full,
+            reduce_only_when_full: loaded.reduce_only_when_full,
             collapses: self.cx.settings().context.collapse,
             collapse: None,
             cache: loaded.cache.report(),
@@ -256,7 +256,7 @@ impl SessionService {
     }
 
     /// Makes the prompt that the session would have if the `new` messages followed the stored ones, without reminders
-    /// at the end, for a client whose messages stay as they are while they fit. Returns the prompt with the state from which it was made. Stores nothing.
+    /// at the end, for a client whose messages are sent unchanged while they fit. Returns the prompt with the state from which it was made. Stores nothing.
     pub fn foresee_with(
         &self,
         loaded: &LoadedSession,
@@ -270,7 +270,7 @@ impl SessionService {
             state.history.push(HistoryEntry::new(Arc::new(message)));
         }
         let inputs = self.inputs(loaded, around, Vec::new(), false);
-        let inputs = TurnInputs { reduces_when_full: true, ..inputs };
+        let inputs = TurnInputs { reduce_only_when_full: true, ..inputs };
         let turn = turn(&state, inputs, self.cx.now()).map_err(no_prompt)?;
         Ok((state, turn))
     }
@@ -317,7 +317,7 @@ impl SessionService {
         let inputs = TurnInputs {
             before: before.report.stages,
             compaction: Some(compaction_stage(size, &loaded, done.is_ok())),
-            reduces_when_full: asked.reduces_when_full,
+            reduce_only_when_full: asked.reduce_only_when_full,
             ..self.inputs(&loaded, &around, reminders, asked.reminds)
         };
         let mut turn = turn(&loaded.state, inputs, self.cx.now()).map_err(no_prompt)?;

@@ -20,7 +20,7 @@ use bethink_memdir::merge::plan;
 
 /// Maximum number of rounds if others keep pushing first, or files here keep changing. Each round costs a fetch.
 const MOST_ROUNDS: usize = 8;
-/// In a directory with this many files, not even half of them may be removed other than by bethink.
+/// From this number of files on, a sync fails if programs other than bethink removed more than half of them.
 const MANY_FILES: usize = 5;
 /// Pattern of the temporary files of writes in progress.
 const DRAFTS: &str = ".bethink-*";
@@ -38,8 +38,9 @@ impl TeamService {
             TeamMemoryKind::Repository => {}
             TeamMemoryKind::Folder => return self.sync_folder(&project).await,
             TeamMemoryKind::None => {
-                return Err(ServiceError::conflict("this project has no team memory")
-                    .hint("run `bethink team init`"));
+                return Err(ServiceError::conflict("this project has no team memory").hint(
+                    "run `bethink team init --remote URL` or `bethink team init --dir DIR`",
+                ));
             }
         }
         let repo = self.team_repo(&project)?;
@@ -79,7 +80,7 @@ impl TeamService {
         withheld: &mut BTreeMap<DirectoryFile, api::TeamBlocked>,
         report: &mut api::TeamSync,
     ) -> Result<bool> {
-        self.gone_at_once(round).await?;
+        self.check_mass_deletion(round).await?;
         report.blocked.clear();
         report.pushed_files.clear();
         let steps = plan(&round.base.files, &round.here.files, &round.theirs.files);
@@ -157,7 +158,7 @@ impl TeamService {
         let default = self.team_git().default_branch(remote).await.map_err(git_error)?;
         let Some(teams) = default.filter(|teams| teams != repo.branch()) else { return Ok(()) };
         let detail = format!(
-            "the branch {} is checked out in the team directory, but the remote lacks it: the team uses {teams}; \
+            "the team directory is on branch {}, which does not exist on the remote (its default branch is {teams}); \
              nothing was pulled or pushed",
             repo.branch()
         );
@@ -167,7 +168,7 @@ impl TeamService {
 
     /// Fails if other programs removed all files, or more than half of many: emptying or replacing this directory must not empty
     /// everyone else's. Files that bethink removed do not count.
-    async fn gone_at_once(&self, round: &SyncRound<'_>) -> Result<()> {
+    async fn check_mass_deletion(&self, round: &SyncRound<'_>) -> Result<()> {
         let (base, here) = (&round.base.files, &round.here);
         let is_here = |file| here.files.contains_key(file) || here.unread.contains_key(file);
         let too_many = |gone: usize| {
@@ -187,11 +188,11 @@ impl TeamService {
         }
         let gone = if gone == base.len() { "all".to_owned() } else { format!("{gone} of the") };
         let detail = format!(
-            "{gone} {} files of the team directory are gone; nothing was pulled or pushed",
+            "{gone} {} files in the team directory are missing; nothing was pulled or pushed",
             base.len()
         );
         Err(ServiceError::conflict(detail).hint(
-            "restore the files (in a git repository, run `git checkout .` in the team directory); to delete topics, use `bethink memory rm`",
+            "to restore the files, run `git checkout .` in the team directory; to delete topics for everyone, run `bethink memory rm --team NAME`",
         ))
     }
 

@@ -39,7 +39,9 @@ pub enum Repair {
     DuplicateResultDropped { tool_use_id: ToolUseId, seq: Seq },
     #[error("call in message {seq} left out: its id {tool_use_id} was used before")]
     DuplicateCallDropped { tool_use_id: ToolUseId, seq: Seq },
-    #[error("call in message {seq} has a new id: its id {tool_use_id} was used before")]
+    #[error(
+        "the call in message {seq} got a new id, because an earlier call has the id {tool_use_id}"
+    )]
     ReusedIdRenamed { tool_use_id: ToolUseId, seq: Seq },
     #[error("late result of {tool_use_id} in message {seq} moved up to its call")]
     LateResultMoved { tool_use_id: ToolUseId, seq: Seq },

@@ -14,7 +14,7 @@ const SMALL_BYTES: usize = 1900;
 const SMALL_PAIRS: usize = 5000;
 /// Number of sessions of some 2 KB, and of the requests of each after its first.
 const SHORT_SESSIONS: usize = 200;
-const SHORT_STEPS: usize = 10;
+const SHORT_TURNS: usize = 10;
 /// Number of calls before the measurement.
 const WARM_PAIRS: usize = 200;
 /// Size of a history of 200,000 tokens in bytes, with messages as long as a coding agent's.
@@ -121,7 +121,7 @@ fn short_rows() -> Vec<Row> {
     for session in 0..SHORT_SESSIONS {
         let mut body = asking(&format!("{session} {}", "word ".repeat(SMALL_BYTES / 5)));
         body["metadata"] = in_session(session);
-        for step in 0..=SHORT_STEPS {
+        for step in 0..=SHORT_TURNS {
             let answer = pair.call(step, &body);
             let messages = body["messages"].as_array_mut().expect("messages");
             messages.push(json!({"role": "assistant", "content": answer["content"]}));
@@ -132,7 +132,7 @@ fn short_rows() -> Vec<Row> {
         measured.through.extend(&times.through[1..]);
     }
     let row = |percent, most| {
-        let what = format!("gateway, 2 KB, session going on, added p{percent}");
+        let what = format!("gateway, 2 KB, ongoing session, added p{percent}");
         Row::new(what, measured.added(percent), "ms", Goal::AtMost(most)).detail(measured.detail())
     };
     vec![row(50, 0.15), row(99, 1.0)]

@@ -261,10 +261,10 @@ impl Planned {
         let mut addresses = self.file.edits.iter().filter(|edit| is_address(edit));
         match addresses.any(|edit| edit.path().join(".") == place) {
             true => format!(
-                "the gateway was not set up in {path}, because {place} is already set to another address"
+                "the gateway was not set up in {path}, because {place} is already set to another address; to use the gateway, remove that entry and run install again"
             ),
             false => {
-                format!("{place} in {path} was not written by bethink, so it was not changed")
+                format!("{place} in {path} was not changed, because bethink did not write it")
             }
         }
     }

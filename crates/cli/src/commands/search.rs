@@ -168,7 +168,7 @@ pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, C
     time_in(option, text, now, &TimeZone::system())
 }
 
-/// A day, or a time without a zone, is one of the given time zone.
+/// Interprets a date, or a time without a zone, in the given time zone.
 fn time_in(
     option: &str,
     text: &str,

@@ -100,8 +100,8 @@ async fn status(app: &mut CliApp) -> Done {
     if status.kind == api::TeamMemoryKind::None {
         screen.line("this project has no team memory")?;
         if status.topics > 0 {
-            let topics = plural(status.topics, "topic is", "topics are");
-            screen.note(format!("{topics} in {}, and not shared", status.dir))?;
+            let topics = plural(status.topics, "team topic", "team topics");
+            screen.note(format!("{topics} in {} will not be shared", status.dir))?;
         }
         return Ok(screen.note(
             "to create one that is shared through git, run `bethink team init --remote URL`; \

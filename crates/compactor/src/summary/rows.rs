@@ -34,11 +34,11 @@ pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, show
     let later = facts.user.get(1..).unwrap_or_default();
     if let Some(change) = later.iter().rev().find(|said| said.changes_task()) {
         let half = (page.left() / 2).clamp(160, 500);
-        page.line_or_part(&format!("- Changed task: {}", said(change, half)));
+        page.line_or_part(&format!("- User changed the task: {}", said(change, half)));
     }
     if let Some(last) = later.last() {
         let half = (page.left() / 2).clamp(160, 500);
-        page.line_or_part(&format!("- Last message: {}", said(last, bytes(last, half))));
+        page.line_or_part(&format!("- Last user message: {}", said(last, bytes(last, half))));
     }
     corrections(page, request, shown);
 }
@@ -258,7 +258,7 @@ pub(super) fn next(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     match asked {
         Some(asked) if answered.is_none() => {
             page.line_or_part(&format!(
-                "- If it has no answer below, reply to the user's message {}",
+                "- Reply to the user's message, unless it is answered below: {}",
                 said_by_user(asked)
             ));
         }

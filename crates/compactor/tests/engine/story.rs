@@ -95,7 +95,7 @@ fn a_task_that_replaces_the_first_one_is_named_beside_it() {
     }
     let summary = try_compact(&messages, &Ask::default()).unwrap().boundary.summary;
     let (first, _) = summary.split_once("## 2.").unwrap();
-    assert!(first.contains("- Changed task: [3] Stop working on invoices."), "{first}");
+    assert!(first.contains("- User changed the task: [3] Stop working on invoices."), "{first}");
     let question = bethink_facts::RecordedStatement::new(Seq(1), "Is that a new task?");
     assert!(!question.changes_task());
 }

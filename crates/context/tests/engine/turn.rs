@@ -58,7 +58,7 @@ fn inputs<'a>(around: &'a SystemAndTools, limits: &'a StageLimits) -> TurnInputs
         reminders: Vec::new(),
         todos: true,
         limits,
-        reduces_when_full: false,
+        reduce_only_when_full: false,
         collapses: false,
         collapse: None,
         cache: CacheReport::default(),
@@ -125,7 +125,7 @@ fn messages_that_fit_stay_as_they_are_if_the_client_wants_it() {
     let (around, limits) = (around(), limits());
     let later = UnixMicros(3 * HOUR_MICROS);
     let made = |state: &SessionState| {
-        let inputs = TurnInputs { reduces_when_full: true, ..inputs(&around, &limits) };
+        let inputs = TurnInputs { reduce_only_when_full: true, ..inputs(&around, &limits) };
         turn(state, inputs, later).unwrap()
     };
     let mut state = rounds();

@@ -43,7 +43,7 @@ impl GatewayService {
             may_compact: self.cx.settings().context.auto_compact,
             reminds: request.inject == Inject::Full,
             client_model: request.client_model.clone(),
-            reduces_when_full: true,
+            reduce_only_when_full: true,
         };
         handle.note_own_messages(request.unmarked_bytes(), || request.sent(None));
         let ReadyPrompt { mut loaded, turn, around } =

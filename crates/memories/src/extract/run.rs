@@ -33,8 +33,8 @@ struct ExtractionScope {
     prefix: Option<SessionPrefix>,
     /// Whether the extraction also covers a turn that has not ended.
     is_open: bool,
-    /// Whether a person asked for it.
-    is_asked: bool,
+    /// Whether a person requested the extraction.
+    is_requested: bool,
 }
 
 fn is_replay(session: &SessionRecord) -> bool {
@@ -65,8 +65,8 @@ impl MemoryService {
         request: api::ExtractRequest,
     ) -> Result<api::Extracted> {
         let since = if request.all { Since::Beginning } else { Since::Mark };
-        let (dry_run, is_asked) = (request.dry_run, true);
-        let scope = ExtractionScope { since, dry_run, is_asked, ..ExtractionScope::default() };
+        let (dry_run, is_requested) = (request.dry_run, true);
+        let scope = ExtractionScope { since, dry_run, is_requested, ..ExtractionScope::default() };
         self.extract(id, scope).await
     }
 
@@ -113,9 +113,9 @@ impl MemoryService {
     }
 
     async fn extract(&self, id: SessionId, scope: ExtractionScope) -> Result<api::Extracted> {
-        let ExtractionScope { since, dry_run, prefix, is_open, is_asked } = scope;
+        let ExtractionScope { since, dry_run, prefix, is_open, is_requested } = scope;
         let session = self.cx.store().session(id).await?;
-        if is_replay(&session) && !is_asked {
+        if is_replay(&session) && !is_requested {
             return Ok(api::Extracted::default());
         }
         self.refuse_if_unrecorded(&session.project_dir)?;

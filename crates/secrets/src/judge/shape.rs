@@ -54,7 +54,7 @@ pub(super) fn is_identifier(value: &str) -> bool {
 
 /// Returns whether a value consists of words with hyphens like a passphrase: two words and a number, such as
 /// `Winter-Blau-77` or `Winter_Blau_77`, or at least four words. A value with a word from the list
-/// `phrase_words` is none: it is mostly a name or a placeholder.
+/// `phrase_words` is no passphrase: it is usually a name or a placeholder.
 pub(super) fn is_passphrase(value: &str) -> bool {
     let mut words: usize = 0;
     let mut numbers: usize = 0;

@@ -49,9 +49,13 @@ fn not_shared(status: &TeamStatus) -> Vec<DoctorFinding> {
     if status.topics == 0 {
         return Vec::new();
     }
-    let topics = plural(status.topics, "topic for the team is", "topics for the team are");
-    let found = format!("{topics} in {}, and not shared", status.dir);
-    vec![warn(CHECK, found, "run `bethink team init`")]
+    let topics = plural(status.topics, "team topic", "team topics");
+    let found = format!("{topics} in {} will not be shared", status.dir);
+    vec![warn(
+        CHECK,
+        found,
+        "run `bethink team init --remote URL` or `bethink team init --dir DIR`",
+    )]
 }
 
 fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {

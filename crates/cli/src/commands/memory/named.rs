@@ -54,7 +54,7 @@ pub(super) fn topic(app: &CliApp, scope: MemoryScope, name: &str) -> TopicRef {
     TopicRef { project_dir: app.project_dir(), scope, name: name.to_owned() }
 }
 
-/// Returns the topic in the memory that an option or, as in lists, the beginning of its name selects: `team/NAME`.
+/// Returns the topic that a name refers to. `--team`, `--me` or a prefix `team/` selects the memory.
 fn selected(app: &CliApp, one: &OneMemory) -> TopicRef {
     match one.name.strip_prefix("team/").filter(|_| named_scope(one.of.team, one.of.me).is_none()) {
         Some(name) => topic(app, MemoryScope::Team, name),
