@@ -107,28 +107,32 @@ pub fn turn(
     now: UnixMicros,
 ) -> Result<Turn, NoPrompt> {
     let TurnInputs { around, reminders, todos, limits, collapses, collapse, cache, .. } = inputs;
-    let mut decided = reduce(state, limits, now);
-    if inputs.reduce_only_when_full && !decided.records.is_empty() {
-        let whole = StageDecisions::of(state);
-        let made = make_prompt(state, &whole, around, &cache, collapses)?;
-        if made.report.tokens < state.thresholds.auto {
-            decided = whole;
-        }
-    }
-    decided.stages.splice(0..0, inputs.before);
     let is_compacted = inputs.compaction.is_some();
-    decided.stages.extend(inputs.compaction);
     let (reminder, mut todos) = match todos {
         true => todo_reminder(state),
         false => (None, state.todos.clone()),
     };
-    for attachment in reminders.into_iter().chain(reminder) {
-        let record = decided.decisions.attaching(attachment);
-        decided.take(state, vec![record], None);
-    }
-    freeze_shown(state, &mut decided);
     let make = |decided: &StageDecisions| make_prompt(state, decided, around, &cache, collapses);
-    let mut made = make(&decided)?;
+    let attachments: Vec<Attachment> = reminders.into_iter().chain(reminder).collect();
+    let finish = |mut decided: StageDecisions| {
+        decided.stages.splice(0..0, inputs.before.iter().cloned());
+        decided.stages.extend(inputs.compaction.clone());
+        for attachment in &attachments {
+            let record = decided.decisions.attaching(attachment.clone());
+            decided.take(state, vec![record], None);
+        }
+        freeze_shown(state, &mut decided);
+        make(&decided).map(|made| (decided, made))
+    };
+    let whole = match inputs.reduce_only_when_full {
+        true => Some(finish(StageDecisions::of(state))?),
+        false => None,
+    };
+    let whole = whole.filter(|(_, made)| made.report.tokens < state.thresholds.auto);
+    let (mut decided, mut made) = match whole {
+        Some(whole) => whole,
+        None => finish(reduce(state, limits, now))?,
+    };
     let fill = Fill { tokens: made.report.tokens, estimated: made.estimated };
     let collapsed = collapse.and_then(|policy| {
         plan_collapse(&state.history, &decided.decisions, &state.thresholds, fill, &policy)

@@ -57,7 +57,11 @@ impl RecordedStatement {
             nova tarefa|nuovo compito|nieuwe taak|新しいタスク|新任务|新しい作業";
         let start: String = self.text.chars().take(BEGINNING).collect();
         let start = start.to_lowercase();
-        !start.trim_end().ends_with('?') && WORDS.split('|').any(|words| start.contains(words))
+        let mut clauses = start.split_inclusive(['.', '!', '?', ':', ',', ';', '\n', '。', '、']);
+        clauses.any(|clause| {
+            let clause = clause.trim_start();
+            !clause.ends_with('?') && WORDS.split('|').any(|words| clause.starts_with(words))
+        })
     }
 
     /// Splits the user's answers to several questions into one statement per question. Any other statement is returned

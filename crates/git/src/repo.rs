@@ -89,7 +89,7 @@ impl Repo {
                 false => unsuitable(GitTrouble::NoBranch),
             }
         })?;
-        look_through(&own, view, &branch).map_err(failed)?;
+        look_through(&own, view, &branch).map_err(|source| GitError::Io { doing, source })?;
         Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
     }
 

@@ -34,6 +34,7 @@ impl SessionService {
             facts.set_todos(&set.items, set.after);
         }
         handle.facts_weight.store(facts.weight(), Ordering::Relaxed);
+        self.inner.registry.count(handle);
         Ok(facts)
     }
 

@@ -382,8 +382,10 @@ impl Registry {
     pub(crate) fn leave(self: &Arc<Self>, id: SessionId) -> Option<LeavingSession> {
         let mut leaving = locked(&self.leaving);
         let Entry::Vacant(place) = leaving.entry(id) else { return None };
-        let removed = locked(&self.handles).remove(&id);
+        let mut handles = locked(&self.handles);
+        let removed = handles.remove(&id);
         self.uncount(removed.as_deref());
+        drop(handles);
         let handle = removed.as_ref().map(Arc::downgrade).unwrap_or_default();
         let unused = removed.as_ref().map(|handle| handle.users.token().clone());
         let unused = unused.unwrap_or_else(|| {
@@ -411,8 +413,12 @@ impl Registry {
     }
 
     pub(crate) fn remove(&self, id: SessionId) {
-        let removed = locked(&self.handles).remove(&id);
+        let mut handles = locked(&self.handles);
+        let removed = handles.remove(&id);
         self.uncount(removed.as_deref());
+        // The state may be large, and nobody should wait meanwhile.
+        drop(handles);
+        drop(removed);
     }
 
     /// Returns the size of all sessions in memory, in bytes.
@@ -428,9 +434,13 @@ impl Registry {
 
     /// Counts the bytes by which the session has grown or shrunk since it was last counted.
     pub(crate) fn count(&self, handle: &SessionHandle) {
-        self.count_as(handle, handle.weight());
+        let handles = locked(&self.handles);
+        if handles.get(&handle.id).is_some_and(|own| std::ptr::eq(&raw const **own, handle)) {
+            self.count_as(handle, handle.weight());
+        }
     }
 
+    /// The caller holds the lock of the table.
     fn count_as(&self, handle: &SessionHandle, bytes: usize) {
         let before = handle.counted.swap(bytes, Ordering::Relaxed);
         self.counted.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);

@@ -54,7 +54,8 @@ impl SessionService {
         handle: &Arc<SessionHandle>,
         mut state: OwnedMutexGuard<Option<LoadedSession>>,
     ) -> Result<SessionGuard> {
-        if state.is_none() {
+        let is_new = state.is_none();
+        if is_new {
             let (loaded, _) = self.load(handle, usize::MAX).await?;
             *state = Some(loaded);
             handle.forget_evicted();
@@ -77,6 +78,11 @@ impl SessionService {
             }
         }
         handle.weigh(loaded.weight());
+        self.inner.registry.count(handle);
+        // The memory budget also applies to sessions that are only read.
+        if is_new {
+            self.trim();
+        }
         self.tell(&SessionEvent::TakenIn { handle, loaded: &loaded });
         Ok(loaded)
     }

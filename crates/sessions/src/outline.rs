@@ -90,17 +90,9 @@ fn kind<'a>(message: &Message, mut texts: impl Iterator<Item = &'a Block>) -> ap
 
 /// Whether a person typed a part of this text. The arguments of a slash command are typed.
 fn is_typed(text: &str) -> bool {
-    typed::command_arguments(text).is_some() || typed::title(text).is_some() || is_markup(text)
-}
-
-/// Whether the text begins with an element of HTML or of a component. Clients give the elements that they insert names with `_` or
-/// `-`.
-fn is_markup(text: &str) -> bool {
-    let text = typed::without_reminders(text);
-    let Some(element) = text.trim().strip_prefix('<') else { return false };
-    let name = element.trim_start_matches(['!', '/']);
-    let rest = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-    rest.len() < name.len() && !rest.starts_with(['_', '-']) && !typed::is_machine_made(text.trim())
+    typed::command_arguments(text).is_some()
+        || typed::title(text).is_some()
+        || typed::is_markup(text)
 }
 
 fn call(id: &ToolUseId, tool: &str, block: &Block) -> api::OutlineCall {
@@ -152,6 +144,7 @@ mod tests {
         assert_eq!(user(both), api::OutlineKind::Typed);
         assert_eq!(user("<div> why is this not centered?"), api::OutlineKind::Typed);
         assert_eq!(user("<new_element>Be brief.</new_element>"), api::OutlineKind::Inserted);
+        assert_eq!(user("<skill>Paint gates.</skill>"), api::OutlineKind::Inserted);
         let command = "<command-name>/review</command-name><command-args>the gate</command-args>";
         assert_eq!(user(command), api::OutlineKind::Typed);
     }

@@ -15,6 +15,7 @@ pub(crate) struct RememberedState {
     recovering: Recovering,
     last_prompt: Option<LastPrompt>,
     fixed: FixedTokens,
+    reduce_only_when_full: bool,
 }
 
 impl RememberedState {
@@ -25,6 +26,7 @@ impl RememberedState {
             recovering: loaded.recovering.clone(),
             last_prompt: loaded.last_prompt.clone(),
             fixed: loaded.state.fixed,
+            reduce_only_when_full: loaded.reduce_only_when_full,
         }
     }
 
@@ -48,6 +50,7 @@ impl RememberedState {
             recovering: Recovering::default(),
             last_prompt: LastPrompt::of_history(state),
             fixed: FixedTokens::default(),
+            reduce_only_when_full: false,
         }
     }
 
@@ -63,5 +66,6 @@ impl RememberedState {
         state.shape = self.last_prompt.as_ref().map(|prompt| prompt.shape(state));
         state.last_prompt = self.last_prompt.as_ref().and_then(|prompt| prompt.at);
         loaded.last_prompt = self.last_prompt;
+        loaded.reduce_only_when_full = self.reduce_only_when_full;
     }
 }

@@ -317,7 +317,6 @@ impl SessionService {
         let inputs = TurnInputs {
             before: before.report.stages,
             compaction: Some(compaction_stage(size, &loaded, done.is_ok())),
-            reduce_only_when_full: asked.reduce_only_when_full,
             ..self.inputs(&loaded, &around, reminders, asked.reminds)
         };
         let mut turn = turn(&loaded.state, inputs, self.cx.now()).map_err(no_prompt)?;

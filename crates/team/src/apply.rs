@@ -139,20 +139,14 @@ impl TeamService {
         if let Some(why) = self.unfit_step(round, &file, &what).await {
             return Err(SkippedStep::Blocked(why));
         }
-        if let FileChange::Pull(Some(_)) | FileChange::Push(Some(_)) = what
-            && round.base.files.contains_key(&file)
-        {
-            let kept = match (round.here.files.get(&file), round.theirs.files.get(&file)) {
-                (None, Some(_)) => Some("removed here and changed on the remote"),
-                (Some(_), None) => Some("changed here and removed on the remote"),
-                _ => None,
-            };
-            let note = kept.map(|how| format!("kept {file}: it was {how}"));
-            report.notes.extend(note.filter(|note| !report.notes.contains(note)));
-        }
-        if matches!(what, FileChange::Pull(None) | FileChange::Push(None)) {
-            applied.removed.insert(file.clone());
-        }
+        let removed = match what {
+            FileChange::Pull(None) | FileChange::Push(None) => Some(file.clone()),
+            _ => None,
+        };
+        let kept = match what {
+            FileChange::Pull(Some(_)) | FileChange::Push(Some(_)) => kept_note(round, &file),
+            _ => None,
+        };
         match what {
             FileChange::Pull(content) => {
                 self.put_here(round, &file, content.as_deref()).await?;
@@ -186,6 +180,8 @@ impl TeamService {
                 applied.out.insert(conflict_file, Some(ours));
             }
         }
+        applied.removed.extend(removed);
+        report.notes.extend(kept.filter(|note| !report.notes.contains(note)));
         Ok(())
     }
 
@@ -233,4 +229,15 @@ impl TeamService {
 /// Returns who changed a file last on the remote, and in which commit.
 async fn made_by(round: &SyncRound<'_>, file: &DirectoryFile) -> Option<String> {
     changed_by(round.repo, round.tips.theirs.as_ref(), file).await
+}
+
+/// Returns a note if one side removed the file and the other side's change won.
+fn kept_note(round: &SyncRound<'_>, file: &DirectoryFile) -> Option<String> {
+    round.base.files.get(file)?;
+    let how = match (round.here.files.get(file), round.theirs.files.get(file)) {
+        (None, Some(_)) => "removed here and changed on the remote",
+        (Some(_), None) => "changed here and removed on the remote",
+        _ => return None,
+    };
+    Some(format!("kept {file}: it was {how}"))
 }

@@ -19,6 +19,16 @@ pub fn is_machine_made(text: &str) -> bool {
     MACHINE_MADE.lines().any(|beginning| text.starts_with(beginning))
 }
 
+/// Whether the text begins with an element of HTML or of a component. Clients give the elements that they insert names with `_` or
+/// `-`.
+pub fn is_markup(text: &str) -> bool {
+    let text = without_reminders(text);
+    let Some(element) = text.trim().strip_prefix('<') else { return false };
+    let name = element.trim_start_matches(['!', '/']);
+    let rest = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+    rest.len() < name.len() && !rest.starts_with(['_', '-']) && !is_machine_made(text.trim())
+}
+
 /// Whether the messages up to this one are examples that the client made up.
 pub fn ends_examples(text: &str) -> bool {
     EXAMPLES_END.iter().any(|beginning| text.trim_start().starts_with(beginning))

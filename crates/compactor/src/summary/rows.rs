@@ -32,11 +32,15 @@ pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>, show
         page.line_or_part(&format!("- First request: {}", said(first, bytes(first, half))));
     }
     let later = facts.user.get(1..).unwrap_or_default();
-    if let Some(change) = later.iter().rev().find(|said| said.changes_task()) {
+    let change = later.iter().rev().find(|said| said.changes_task());
+    if let Some(change) = change {
         let half = (page.left() / 2).clamp(160, 500);
-        page.line_or_part(&format!("- User changed the task: {}", said(change, half)));
+        page.line_or_part(&format!(
+            "- User changed the task: {}",
+            said(change, bytes(change, half))
+        ));
     }
-    if let Some(last) = later.last() {
+    if let Some(last) = later.last().filter(|last| change.is_none_or(|said| said.seq != last.seq)) {
         let half = (page.left() / 2).clamp(160, 500);
         page.line_or_part(&format!("- Last user message: {}", said(last, bytes(last, half))));
     }

@@ -32,7 +32,7 @@ export async function into<T>(place: HTMLElement, context: Context, read: () => 
   const turn = {};
   newest.set(place, turn);
   const isWanted = () => !context.signal.aborted && newest.get(place) === turn;
-  const waiting = setTimeout(() => isWanted() && refill(place, () => h("p", { class: "faint", role: "status" }, "Loading…")), 250);
+  const waiting = setTimeout(() => isWanted() && !place.contains(document.activeElement) && fill(place, h("p", { class: "faint", role: "status" }, "Loading…")), 250);
   try {
     const value = await read();
     clearTimeout(waiting);

@@ -129,21 +129,27 @@ async fn a_compaction_that_can_not_be_read_is_an_error_that_names_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_that_are_only_appended_to_stay_within_the_budget() {
+async fn sessions_that_are_only_appended_to_or_read_stay_within_the_budget() {
     const BUDGET: usize = 200_000;
     let directory = tempfile::tempdir().unwrap();
     let mut settings = Settings::at(directory.path());
     settings.daemon.hot_bytes = BUDGET as u64;
     let home = SessionsHome::open(settings).await;
     let mut most = 0;
+    let mut sessions = Vec::new();
     for n in 0..20 {
         let text = format!("gauge {n} ").repeat(5_000);
-        home.session(&[json!({ "role": "user", "content": text })]).await;
+        sessions.push(home.session(&[json!({ "role": "user", "content": text })]).await);
         let held = home.sessions.inner.registry.weight();
         assert!(held <= BUDGET, "{held} bytes are held after session {n}");
         assert_eq!(home.sessions.inner.registry.counted(), held, "after session {n}");
         most = most.max(held);
     }
     assert!(most > BUDGET / 4, "sessions are held in memory: {most} bytes");
+    for id in sessions {
+        home.sessions.report(id).await.unwrap();
+        let held = home.sessions.inner.registry.weight();
+        assert!(held <= 2 * BUDGET, "{held} bytes are held after a report");
+    }
     home.close().await;
 }
