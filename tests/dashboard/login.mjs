@@ -54,7 +54,7 @@ await withBrowser(async (browser) => {
       location.hash = "#/health";
     });
     await page.getByText("You are not signed in.").waitFor();
-    assert.deepEqual(await page.evaluate(() => Object.entries(sessionStorage)), [["bethink-left", "#/health"]]);
+    assert.deepEqual(await page.evaluate(() => Object.entries(sessionStorage)), [["bethink-return", "#/health"]]);
     await page.reload();
     await page.getByRole("textbox", { name: "Login link" }).waitFor();
     await page.goto(await launchUrl());

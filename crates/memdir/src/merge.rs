@@ -182,17 +182,15 @@ pub fn with_lines(
         None => Some(&**here?),
     };
     let Ok(planned) = std::str::from_utf8(planned.unwrap_or_default()) else { return step };
-    let text = lines.iter().fold(planned.to_owned(), |text, line| {
-        let new = &line.words;
-        let text = match line.is_added {
-            true => index::add(&text, &new.name, &new.title, &new.description),
-            false => text,
-        };
-        let old = line.old.iter().filter(|old| *old != new);
-        let changes: Vec<LineChange<'_>> =
-            old.map(|old| LineChange { old: old.line(), new: new.line() }).collect();
-        index::follow(&text, &changes)
+    let added = lines.iter().filter(|line| line.is_added);
+    let text = added.fold(planned.to_owned(), |text, NeededLine { words, .. }| {
+        index::add(&text, &words.name, &words.title, &words.description)
     });
+    let changes = lines.iter().flat_map(|NeededLine { words, old, .. }| {
+        let old = old.iter().filter(move |old| *old != words);
+        old.map(|old| LineChange { old: old.line(), new: words.line() })
+    });
+    let text = index::follow(&text, &changes.collect::<Vec<_>>());
     if text == planned {
         return step;
     }

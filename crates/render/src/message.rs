@@ -13,10 +13,10 @@ const INDENT: &str = "    ";
 /// How much of a message is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageExtent {
-    /// Of a user message, only what was typed, and how many lines the client inserted.
+    /// Of a user message, the typed text and the number of lines that the client inserted.
     Beginning,
-    /// As `Beginning`, but the client's lines are not counted, and a message with nothing else is left out.
-    HandedOver,
+    /// Like `Beginning`, but without that number. A message that contains only inserted text is left out.
+    Handover,
     Whole,
 }
 
@@ -48,7 +48,7 @@ pub fn message(
         _ => {}
     }
     match extent {
-        MessageExtent::HandedOver if lines.len() == 1 => return Vec::new(),
+        MessageExtent::Handover if lines.len() == 1 => return Vec::new(),
         MessageExtent::Beginning if inserted > 0 => {
             let inserted = plural(inserted as u64, "line", "lines");
             lines.push(
@@ -58,7 +58,7 @@ pub fn message(
         _ => {}
     }
     match extent {
-        MessageExtent::Beginning | MessageExtent::HandedOver => {
+        MessageExtent::Beginning | MessageExtent::Handover => {
             lines.into_iter().map(|line| line.fitted(look.width)).collect()
         }
         MessageExtent::Whole if look.live => {
@@ -93,7 +93,7 @@ fn block(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     match word("type") {
         "text" => paragraphs(word("text"), extent),
         "thinking" => match extent {
-            MessageExtent::Beginning | MessageExtent::HandedOver => {
+            MessageExtent::Beginning | MessageExtent::Handover => {
                 let thought = format!("{INDENT}thought: {}", first_line(word("thinking")));
                 vec![StyledText::new().dim(thought)]
             }
@@ -145,7 +145,7 @@ fn tool_result(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     let head = StyledText::from(INDENT).put(tone, word).dim(size);
     match extent {
         MessageExtent::Whole => std::iter::once(head).chain(paragraphs(&text, extent)).collect(),
-        MessageExtent::Beginning | MessageExtent::HandedOver => {
+        MessageExtent::Beginning | MessageExtent::Handover => {
             vec![head.dim(format!("  {}", first_line(&text)))]
         }
     }
@@ -235,7 +235,7 @@ mod tests {
         );
         let counted = ["    Fix it.", "    [+ 5 lines inserted by the client]"];
         assert_eq!(shown(&both, MessageExtent::Beginning), counted);
-        assert_eq!(shown(&both, MessageExtent::HandedOver), ["    Fix it."]);
+        assert_eq!(shown(&both, MessageExtent::Handover), ["    Fix it."]);
         assert_eq!(shown(&both, MessageExtent::Whole).len(), 6);
         assert!(shown("5", MessageExtent::Beginning).is_empty());
         let user = HistoryMessage {
@@ -244,7 +244,7 @@ mod tests {
         };
         let look = TerminalLook::plain(60);
         let now = jiff::Timestamp::UNIX_EPOCH;
-        assert!(message(&user, MessageExtent::HandedOver, look, now).is_empty());
+        assert!(message(&user, MessageExtent::Handover, look, now).is_empty());
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl ContinuedSession<'_> {
         let lines = self
             .recent
             .iter()
-            .flat_map(|one| message::message(one, MessageExtent::HandedOver, look, now));
+            .flat_map(|one| message::message(one, MessageExtent::Handover, look, now));
         let lines: Vec<String> = lines.map(|line| line.render(LineMode::Many, false)).collect();
         section("Last messages", &lines.join("\n"));
         text

@@ -11,9 +11,9 @@ import { keepTimesTrue } from "./time.ts";
 const app = document.querySelector<HTMLElement>("#app");
 let shell: Shell | null = null;
 /** Session storage key of the view that this tab comes back to after a new login. */
-const LEFT_KEY = "bethink-left";
+const RETURN_KEY = "bethink-return";
 /** That view's address; `null` if this tab was not signed in before. */
-let left = sessionStorage.getItem(LEFT_KEY);
+let returnTo = sessionStorage.getItem(RETURN_KEY);
 
 /** Removes the token from the address first, because the browser's history keeps addresses and people copy them. */
 function takeLaunchToken(): string | null {
@@ -33,29 +33,29 @@ async function enter(token: string): Promise<void> {
 
 function open(): void {
   if (!app) return;
-  if (left) history.replaceState(null, "", left);
-  left = null;
-  sessionStorage.removeItem(LEFT_KEY);
+  if (returnTo) history.replaceState(null, "", returnTo);
+  returnTo = null;
+  sessionStorage.removeItem(RETURN_KEY);
   shell?.close();
   shell = new Shell(app);
   shell.open();
 }
 
-function leave(): void {
-  left = location.hash;
+function saveReturnAddress(): void {
+  returnTo = location.hash;
   try {
-    sessionStorage.setItem(LEFT_KEY, left);
+    sessionStorage.setItem(RETURN_KEY, returnTo);
   } catch {
-    // Drafts use up the quota. The address lasts until a reload.
+    // The storage is full of drafts. Then the address lasts only until a reload.
   }
 }
 
 function turnAway(error?: unknown): void {
   signOut();
-  if (shell) leave();
+  if (shell) saveReturnAddress();
   shell?.close();
   shell = null;
-  if (app) showSignIn(app, left === null ? null : (token) => void enter(token), error);
+  if (app) showSignIn(app, returnTo === null ? null : (token) => void enter(token), error);
 }
 
 applyTheme();
@@ -65,7 +65,7 @@ addEventListener("hashchange", () => {
   const token = takeLaunchToken();
   if (token !== null) void enter(token);
   else if (shell) shell.show();
-  else if (left !== null) leave();
+  else if (returnTo !== null) saveReturnAddress();
 });
 
 const token = takeLaunchToken();

@@ -91,7 +91,7 @@ class Head implements Opened {
     this.#context.events.listen(this.#context.signal, (event) => {
       if (event.session_id !== this.id) return;
       if (event.event === "context" && this.#report) this.#bar.show(withContext(this.#report, event.data));
-      // The report, which is read next, shows it.
+      // The next report shows the new count.
       if (event.event === "message") countMessage(this.session(), event.data.seq);
       if (["message", "context", "compaction", "collapse", "cache", "recall"].includes(event.event)) soon();
       if (event.event === "session") void this.#again();

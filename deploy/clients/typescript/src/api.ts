@@ -4589,7 +4589,7 @@ export interface components {
             pulled_files?: string[];
             /** @description Files that were pushed to the remote. */
             pushed_files?: string[];
-            /** @description The files among these that were removed. */
+            /** @description The files in `pulled_files` and `pushed_files` that the sync removed, here or on the remote. */
             removed_files?: string[];
             /** @description The commit that both the directory and the remote are at after the sync. */
             head?: string | null;

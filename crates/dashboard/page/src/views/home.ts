@@ -38,18 +38,18 @@ export async function home(main: HTMLElement, context: Context): Promise<void> {
   context.events.listen(signal, (event) => isTold(event) && !place.querySelector("textarea") && again());
 }
 
-interface Found {
+interface HomeData {
   readonly sessions: readonly Session[];
   /** Those with sessions come first. */
   readonly projects: readonly string[];
 }
 
-async function readAll(signal: AbortSignal): Promise<Found> {
+async function readAll(signal: AbortSignal): Promise<HomeData> {
   const [{ sessions }, { projects }] = await Promise.all([client.get("/v1/sessions", { query: { limit: SESSIONS }, signal }), client.get("/v1/projects", { signal })]);
   return { sessions, projects: projects.slice(0, PROJECTS).map(({ project_dir }) => project_dir) };
 }
 
-function parts({ sessions, projects }: Found, places: readonly HTMLElement[], context: Context): Child {
+function parts({ sessions, projects }: HomeData, places: readonly HTMLElement[], context: Context): Child {
   const { signal } = context;
   const newest = [...new Set(sessions.map((session) => session.project_dir))].slice(0, TEAMS);
   const [needs, waiting, review, recalled, learned] = places as [HTMLElement, HTMLElement, HTMLElement, HTMLElement, HTMLElement];
@@ -117,7 +117,8 @@ async function readLearned(projects: readonly string[], signal: AbortSignal): Pr
     const query = { project_dir: project };
     const [{ memories }, { candidates }] = await Promise.all([client.get("/v1/memories", { query: { ...query, limit: 500 }, signal }), client.get("/v1/candidates", { query: { ...query, all: true }, signal })]);
     // The time in a memory made from a candidate is when the user said it.
-    const kept = new Map(candidates.map(({ topic, decided_at }) => [topic, decided_at]));
+    // The newest candidates come first, and the last entry of a topic counts.
+    const kept = new Map(candidates.reverse().map(({ topic, decided_at }) => [topic, decided_at]));
     for (const memory of memories) {
       const decided = kept.get(memory.name) ?? "";
       const at = decided > memory.modified ? decided : memory.modified;
@@ -231,7 +232,7 @@ const COMMANDS: readonly [readonly [string, string], ...(readonly [string, strin
   ["bethink remember \"I prefer short answers\" --type user", "Add a memory yourself"],
 ];
 
-function firstRun({ projects }: Found, context: Context): Child {
+function firstRun({ projects }: HomeData, context: Context): Child {
   const [[install, what], ...rest] = COMMANDS;
   const item = (what: string, ...content: Child[]) => h("li", null, h("p", null, what), content);
   const first = item(what, copyable(install));

@@ -1476,7 +1476,7 @@ class TeamSync(TypedDict):
     pushed_files: NotRequired[list[str]]
     """Files that were pushed to the remote."""
     removed_files: NotRequired[list[str]]
-    """The files among these that were removed."""
+    """The files in `pulled_files` and `pushed_files` that the sync removed, here or on the remote."""
     head: NotRequired[str | None]
     """The commit that both the directory and the remote are at after the sync."""
     notes: NotRequired[list[str]]
