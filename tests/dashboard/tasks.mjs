@@ -26,7 +26,7 @@ await withBrowser(async (browser) => {
   const area = page.getByRole("textbox", { name: "Text of the memory" });
   const memory = async (name) => {
     await go(page, `#/memory/private/${name}?project=${project}`, name);
-    await page.getByRole("button", { name: "Edit" }).waitFor();
+    await page.getByRole("button", { name: "Edit", disabled: false }).waitFor();
     await settled(page);
   };
 
@@ -125,6 +125,26 @@ await withBrowser(async (browser) => {
     await page.getByRole("button", { name: "Discard changes" }).click();
     await area.waitFor({ state: "detached" });
     assert.equal(await page.getByText("Unsaved words").count(), 0);
+  });
+
+  await step("a memory can be edited, moved and deleted only when it has been read", async () => {
+    const route = "**/v1/memories/private/fences?*";
+    let answer;
+    const mayAnswer = new Promise((done) => (answer = done));
+    await page.route(route, async (request) => {
+      await mayAnswer;
+      await request.continue();
+    });
+    await home();
+    await go(page, `#/memory/private/fences?project=${project}`, "fences");
+    for (const name of ["Edit", "Rename or move…", "Delete"]) assert.ok(await page.getByRole("button", { name }).isDisabled(), name);
+    await page.keyboard.press("m");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    answer();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("button", { name: "Discard changes" }).click();
+    await area.waitFor({ state: "detached" });
+    await page.unroute(route);
   });
 
   await step("the buttons of a candidate are hidden while it is edited", async () => {

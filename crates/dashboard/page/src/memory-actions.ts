@@ -107,23 +107,26 @@ export interface Tools {
   readonly signal: AbortSignal;
 }
 
-/** The buttons of a memory, and their keys: e, m and Delete. The selection is set and enabled when the memory is known. */
+/**
+ * The buttons of a memory, and their keys: e, m and Delete. They are enabled when the memory has been read, since before they
+ * would write an empty text. The selection is set and enabled when the list of memories has been read.
+ */
 export function memoryTools({ place, etag, text, edit, changed, signal }: Tools): HTMLElement {
   const remove = async () => {
-    if (etag() !== "" && (await deleteMemory(place, etag()))) location.replace(link(["memories"], { project: place.project }));
+    if (await deleteMemory(place, etag())) location.replace(link(["memories"], { project: place.project }));
   };
   const ask = () => moveDialog(place, text(), etag());
   const keys: Record<string, () => void> = { e: edit, m: ask, Delete: () => void remove() };
-  onKey(signal, (key) => keys[key]);
+  onKey(signal, (key) => (etag() === "" ? undefined : keys[key]));
   const recall = select("In prompts", [["", "In prompts if relevant"], ["always", "Pin: in every session"], ["never", "Suppress: never in a prompt"]]);
   recall.disabled = true;
   recall.addEventListener("change", () => void setRecall(place, text(), etag(), recall.value).then(changed));
   return h(
     "div",
     { class: "buttons start memory-tools" },
-    h("button", { class: "primary", title: "e", onclick: edit }, "Edit"),
-    h("button", { title: "m", onclick: ask }, "Rename or move…"),
-    h("button", { title: "Delete", onclick: () => void remove() }, "Delete"),
+    h("button", { class: "primary", title: "e", disabled: true, onclick: edit }, "Edit"),
+    h("button", { title: "m", disabled: true, onclick: ask }, "Rename or move…"),
+    h("button", { title: "Delete", disabled: true, onclick: () => void remove() }, "Delete"),
     recall,
   );
 }

@@ -109,6 +109,7 @@ class OneMemory {
     const read = () => client.text("/v1/memories/{scope}/{name}", this.#options());
     await into(this.#body, this.#context, read, (file) => {
       [this.#text, this.#etag] = [file.text, file.etag];
+      for (const button of this.#tools.querySelectorAll("button")) button.disabled = false;
       return this.#show(file.text);
     });
     await Promise.all([this.#versions(), this.#provenance(), this.#backlinks(), this.#recalled.childElementCount === 0 && this.#recalls()]);
