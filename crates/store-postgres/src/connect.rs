@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bethink_store::{StoreError, StoreResult};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::address::{PostgresAddress, socket_folder};
 use crate::error::from_sqlx;
+use crate::findings::StoreFindings;
 use crate::opened::PostgresOpenError;
 use crate::options::{CONNECT, TEST_AFTER_IDLE};
 
@@ -86,14 +87,22 @@ impl DaemonSettings {
     }
 }
 
-/// Creates a pool. Connections are opened when first needed. Those that were idle for a second are tested when they are taken, so that
-/// those of a server that has restarted are replaced.
+/// Creates a pool. Connections are opened when first needed. Those that were idle for a second, or when a fault was found, are
+/// tested when they are taken, so that those of a server that has restarted are replaced.
 pub(crate) fn pool(
     address: &PostgresAddress,
     count: u32,
     daemon: Option<DaemonSettings>,
+    findings: &StoreFindings,
 ) -> PgPool {
-    pool_options(count, daemon).connect_lazy_with(address.options.clone())
+    let findings = findings.clone();
+    pool_options(count, daemon)
+        .before_acquire(move |connection, state| {
+            let is_trusted = state.idle_for < TEST_AFTER_IDLE
+                && !findings.has_fault_since(Instant::now() - state.idle_for);
+            Box::pin(async move { Ok(is_trusted || connection.ping().await.is_ok()) })
+        })
+        .connect_lazy_with(address.options.clone())
 }
 
 /// Creates a pool whose only connection is kept as long as it is used.
@@ -109,11 +118,6 @@ fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
         .max_connections(count)
         .acquire_timeout(CONNECT)
         .test_before_acquire(false)
-        .before_acquire(|connection, state| {
-            Box::pin(async move {
-                Ok(state.idle_for < TEST_AFTER_IDLE || connection.ping().await.is_ok())
-            })
-        })
         .after_connect(move |connection, _| {
             let settings = AssertSqlSafe(settings.to_string());
             Box::pin(async move { connection.execute(sqlx::raw_sql(settings)).await.map(drop) })

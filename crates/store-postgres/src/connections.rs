@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use crate::address::PostgresAddress;
 use crate::connect::{DaemonSettings, in_time, not_connected, pool};
 use crate::error::from_sqlx;
+use crate::findings::StoreFindings;
 use crate::options::{ANSWER, CONNECT};
 
 /// A pool with a queue: callers wait in order for a free connection, as long as it takes. Only the wait for the server has
@@ -36,12 +37,13 @@ impl ConnectionQueue {
         address: &PostgresAddress,
         count: u32,
         daemon: Option<DaemonSettings>,
+        findings: &StoreFindings,
         is_open: &Arc<OnceLock<()>>,
     ) -> Self {
         let count = count.max(1);
         let free = Arc::new(Semaphore::new(count as usize));
         let is_open = Arc::clone(is_open);
-        Self { pool: pool(address, count, daemon), free, count, is_open }
+        Self { pool: pool(address, count, daemon, findings), free, count, is_open }
     }
 
     /// Returns an error until the database has been opened, because its tables may not be as this program needs them.

@@ -1,6 +1,7 @@
 //! What calls of the store have found out about the database.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use bethink_store::{StoreError, StoreResult};
 use tokio::sync::watch;
@@ -10,6 +11,7 @@ use tokio::sync::watch;
 pub(crate) struct StoreFindings {
     pub(crate) fault: Arc<watch::Sender<Option<StoreError>>>,
     pub(crate) damage: Arc<OnceLock<String>>,
+    last_fault: Arc<Mutex<Option<Instant>>>,
 }
 
 impl StoreFindings {
@@ -30,7 +32,16 @@ impl StoreFindings {
     }
 
     pub(crate) fn set_fault(&self, fault: Option<StoreError>) {
+        if fault.is_some() {
+            *self.last_fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
         self.fault.send_replace(fault);
+    }
+
+    /// Returns whether a fault was found since then. What ended one connection has often ended all of them.
+    pub(crate) fn has_fault_since(&self, then: Instant) -> bool {
+        let last = *self.last_fault.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| last >= then)
     }
 
     fn note_damage(&self, error: &StoreError) {

@@ -46,7 +46,7 @@ impl PostgresStore {
         let findings = StoreFindings::default();
         let presence = daemon.as_ref().map(|daemon| Presence::new(address, daemon, &findings));
         let (daemon, is_open) = (presence.as_ref().map(Presence::settings), Arc::default());
-        let queue = |count| ConnectionQueue::new(address, count, daemon, &is_open);
+        let queue = |count| ConnectionQueue::new(address, count, daemon, &findings, &is_open);
         Self {
             // An append waits for no other write of this process.
             writer: AppendWriter::start(queue(1)),
