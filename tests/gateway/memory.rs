@@ -24,13 +24,15 @@ fn saying(content: &Value) -> Script {
 struct Client {
     said: Vec<Value>,
     tools: Value,
+    model: &'static str,
 }
 
 impl Client {
     fn new(first: &str) -> Self {
         let tools = json!([{"name": "Read", "description": "Reads a file.",
             "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}]);
-        Self { said: vec![json!({"role": "user", "content": first})], tools }
+        let said = vec![json!({"role": "user", "content": first})];
+        Self { said, tools, model: "scripted-1" }
     }
 
     fn body(&self) -> Value {
@@ -39,7 +41,7 @@ impl Client {
         if let Some(block) = said.last_mut().and_then(|last| last["content"].get_mut(0)) {
             block["cache_control"] = json!({"type": "ephemeral"});
         }
-        json!({"model": "scripted-1", "max_tokens": 1_000, "messages": said, "tools": self.tools,
+        json!({"model": self.model, "max_tokens": 1_000, "messages": said, "tools": self.tools,
             "metadata": {"user_id": "{\"session_id\":\"one-and-the-same\"}"}})
     }
 
@@ -128,6 +130,30 @@ fn a_kill_loses_nothing_once_the_client_sends_again() {
     assert_eq!(histories.len(), 1, "no beginning is stored twice");
     assert_eq!(world.server.counts().over_window, 0);
     assert_eq!(world.server.counts().invalid_prompts, 0);
+}
+
+#[test]
+fn a_client_that_changes_its_model_and_tools_goes_on_in_its_session() {
+    let mut world = world();
+    let mut client = Client::new("Read all parts.");
+    for number in 0..2 {
+        client.round(&world, number);
+    }
+    world.histories(client.said.len() - 1);
+    client.model = "scripted-2";
+    client.tools = json!([client.tools[0], {"name": "Write", "input_schema": {"type": "object"}}]);
+    for number in 2..12 {
+        client.round(&world, number);
+    }
+    let stored = client.said.len() - 1;
+    assert_eq!(world.histories(stored).len(), 1);
+    // A new daemon knows no session until a request continues it.
+    world.daemon.kill9();
+    world.daemon.start();
+    client.model = "scripted-3";
+    client.round(&world, 12);
+    assert_eq!(world.histories(stored + 2).len(), 1);
+    assert_eq!(world.server.counts().over_window, 0);
 }
 
 #[test]

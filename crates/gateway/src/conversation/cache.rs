@@ -124,11 +124,13 @@ impl ConversationCache {
         })
     }
 
-    /// Returns the prefix that a cached session and a request have in common.
+    /// Returns the prefix that a cached session and a request have in common: its longest pair of equal marks. The marks before
+    /// the first answer may differ, because they contain the model and the tools, which a client may have changed since.
     pub(super) fn shared_with(&self, session: SessionId, marks: &[u128]) -> Option<SharedPrefix> {
         let state = self.state();
         let conversation = state.conversations.get(&session)?;
-        let through = conversation.marks.iter().zip(marks).take_while(|(a, b)| a == b).count();
+        let last = conversation.marks.iter().zip(marks).rposition(|(a, b)| a == b);
+        let through = last.map_or(0, |last| last + 1);
         Some(SharedPrefix { session, through, is_whole: through == conversation.marks.len() })
     }
 

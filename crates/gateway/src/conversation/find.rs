@@ -232,7 +232,8 @@ impl GatewayService {
         let Some(first) = request.marks.first().filter(|_| !longer.is_empty()) else {
             return Ok(None);
         };
-        if in_cache == 0 && !self.is_begun(scope, *first).await? {
+        // The first mark contains the model and the tools. A client that has answers may have changed them since it began.
+        if in_cache == 0 && !request.has_answers() && !self.is_begun(scope, *first).await? {
             return Ok(None);
         }
         let found = self.cx.store().relatives(scope.0, longer.to_vec()).await?;

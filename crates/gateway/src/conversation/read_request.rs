@@ -107,6 +107,10 @@ impl ReadRequest {
         known > 0 && new.all(|reading| reading.speaker != Speaker::Assistant)
     }
 
+    pub(super) fn has_answers(&self) -> bool {
+        self.readings.iter().any(|reading| reading.speaker == Speaker::Assistant)
+    }
+
     /// Returns the messages after the first `known`, as they are stored.
     pub(super) fn new_messages(&self, known: usize, now: UnixMicros) -> Result<Vec<Message>> {
         let both = self.messages.iter().zip(&self.readings).enumerate().skip(known);
