@@ -3,10 +3,15 @@
 //! An id is `<boot>-<number>-<seq>`. Within one run of the daemon, missed events come from the hub's ring buffer. After a
 //! restart, for older events, or for a slow reader, messages and compactions after `seq` are replayed from history. A
 //! `reset` precedes them, because other events are not stored.
+//!
+//! Appends that run at the same time publish their events in any order. A stream always sends messages in the order of the
+//! history: before an event about message `seq`, it sends all messages before that one, reading them from history if their events
+//! have not come yet. So a reader that has the event has them all, and can resume after it.
 
 use std::collections::VecDeque;
 
 use bethink_service::{Event, Result, ServiceError, SessionSubscription, StreamEvent, next_batch};
+use bethink_store::{SeqRange, StoredMessage};
 use bethink_transcript::{Seq, SessionId};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +19,9 @@ use tokio_util::sync::CancellationToken;
 use crate::messages::message_event;
 use crate::record::compaction_event;
 use crate::service::SessionService;
+
+/// The kind of events about new messages.
+const MESSAGE: &str = "message";
 
 /// Events of one session, missed ones first.
 #[derive(Debug)]
@@ -23,8 +31,10 @@ pub struct SessionEvents {
     missed: VecDeque<StreamEvent>,
     live: broadcast::Receiver<StreamEvent>,
     stop: CancellationToken,
-    /// The newest message that was sent.
+    /// The newest message that was sent. All messages before it were sent, too.
     sent: Seq,
+    /// All messages up to this one were sent or are in `missed`.
+    queued: Seq,
     /// Whether messages after `sent` must be replayed from history first.
     behind: bool,
     /// Whether a compaction made right after message `sent` may have been missed, too.
@@ -36,7 +46,20 @@ impl SessionEvents {
     pub async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(event) = self.missed.pop_front() {
-                self.sent = self.sent.max(event.seq());
+                let (seq, is_message) = (event.seq(), event.kind() == MESSAGE);
+                if is_message && seq <= self.sent {
+                    // Already sent from history.
+                    continue;
+                }
+                let needed = if is_message { seq } else { seq.next() };
+                if needed > self.queued.next() {
+                    self.missed.push_front(event);
+                    self.queue_before(needed).await?;
+                    self.queued = seq;
+                    continue;
+                }
+                self.sent = self.sent.max(seq);
+                self.queued = self.queued.max(seq);
                 return Some(event);
             }
             if self.behind {
@@ -48,8 +71,6 @@ impl SessionEvents {
                 event = self.live.recv() => event,
             };
             match event {
-                // Already replayed from history.
-                Ok(event) if event.kind() == "message" && event.seq() <= self.sent => {}
                 Ok(event) => self.missed.push_back(event),
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     (self.behind, self.may_miss_compaction) = (true, true);
@@ -58,6 +79,22 @@ impl SessionEvents {
                 Err(broadcast::error::RecvError::Closed) => return None,
             }
         }
+    }
+
+    /// Queues the messages after those that are queued and before this one, first. `None` if history cannot be read.
+    async fn queue_before(&mut self, seq: Seq) -> Option<()> {
+        let store = self.sessions.cx.store();
+        let (mut events, mut after) = (VecDeque::new(), self.queued);
+        loop {
+            let range = SeqRange { before: Some(seq), ..next_batch(after) };
+            let batch = store.messages(self.session, range).await.ok()?;
+            let Some(last) = batch.last() else { break };
+            after = last.seq;
+            events.extend(batch.iter().map(of_history));
+        }
+        events.append(&mut self.missed);
+        self.missed = events;
+        Some(())
     }
 
     /// Queues the next part of history and its compactions, and returns whether there is more; `None` if history cannot be
@@ -82,12 +119,16 @@ impl SessionEvents {
             self.missed.extend(made_after(first));
         }
         for message in &messages {
-            let event = message_event(message.seq, &message.id, message.role);
-            self.missed.push_back(StreamEvent::of_history(message.seq, event));
+            self.missed.push_back(of_history(message));
             self.missed.extend(made_after(message.seq));
         }
         Some(last > first)
     }
+}
+
+fn of_history(message: &StoredMessage) -> StreamEvent {
+    let event = message_event(message.seq, &message.id, message.role);
+    StreamEvent::of_history(message.seq, event)
 }
 
 /// Tells the reader to read again what it shows besides messages and compactions.
@@ -132,6 +173,7 @@ impl SessionService {
             live,
             stop,
             sent,
+            queued: sent,
             behind,
             may_miss_compaction,
         })

@@ -1,5 +1,6 @@
 //! Sessions without other services: a home for them, their turns, and a scripted model.
 
+mod events;
 pub(crate) mod home;
 mod locations;
 mod model;
