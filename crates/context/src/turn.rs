@@ -26,6 +26,12 @@ use crate::view::view;
 /// text.
 const TODOS_WHOLE_EVERY: u32 = 20;
 
+/// The rows of a todo list take at most this part of the window: a longer list leaves too little room for the work. The second
+/// number is for the reminders of an unchanged list, which come after each tool round.
+const TODO_DIVISORS: [u64; 2] = [20, 200];
+/// Size of a token in a todo list, in bytes.
+const TODO_TOKEN_BYTES: u64 = 3;
+
 #[derive(Clone, Debug)]
 pub struct StageLimits {
     pub budget: BudgetLimits,
@@ -207,7 +213,10 @@ fn todo_reminder(state: &SessionState) -> (Option<Attachment>, TodoList) {
     let mut list = state.todos.clone();
     let reminder = due_reminder(state).and_then(|after| {
         let whole = list.changed || list.short >= TODOS_WHOLE_EVERY;
-        let text = todos::reminder(&list.items, whole)?;
+        let [divisor, short_divisor] = TODO_DIVISORS;
+        let room = state.thresholds.effective / if whole { divisor } else { short_divisor };
+        let bytes = usize::try_from(room * TODO_TOKEN_BYTES).unwrap_or(usize::MAX);
+        let text = todos::reminder(&list.items, whole, bytes)?;
         list.short = if whole { 0 } else { list.short + 1 };
         list.changed = false;
         let tokens = text_tokens(&text);

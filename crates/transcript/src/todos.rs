@@ -3,6 +3,7 @@
 pub use bethink_api::{Todo, TodoPriority, TodoStatus};
 use serde_json::Value;
 
+use crate::text::shorten;
 use crate::tool_kind::ToolKind;
 use crate::{Message, Role};
 
@@ -227,26 +228,50 @@ fn number(list: &mut [Todo], message: &Message) -> Option<TodoChange> {
 const NAMED: usize = 40;
 
 /// Returns the reminder after a tool round: the whole list if it changed, otherwise all open items and the number of
-/// the others.
-pub fn reminder(todos: &[Todo], changed: bool) -> Option<String> {
-    let mut open: Vec<&Todo> = todos.iter().filter(|t| t.status != TodoStatus::Completed).collect();
-    if todos.is_empty() || (!changed && open.is_empty()) {
+/// the others. Its rows have at most `bytes` bytes. If some do not fit, those in progress come first and the completed ones last,
+/// and the rest is counted.
+pub fn reminder(todos: &[Todo], changed: bool, bytes: usize) -> Option<String> {
+    let open = todos.iter().filter(|todo| todo.status != TodoStatus::Completed).count();
+    if todos.is_empty() || (!changed && open == 0) {
         return None;
     }
-    let done = todos.len() - open.len();
-    let head = format!("<system-reminder>Todo list, {done} of {} done", todos.len());
-    if changed {
-        let rows: String = todos.iter().map(|todo| format!("\n{}", row(todo))).collect();
-        return Some(format!("{head}:{rows}\n</system-reminder>"));
+    let mut rows: Vec<&Todo> = todos.iter().collect();
+    let size: usize = todos.iter().map(|todo| todo.content.len()).sum();
+    if !changed || size > bytes {
+        rows.sort_by_key(|todo| match todo.status {
+            TodoStatus::InProgress => 0,
+            TodoStatus::Pending => 1,
+            TodoStatus::Completed => 2,
+        });
     }
-    open.sort_by_key(|todo| todo.status != TodoStatus::InProgress);
-    let named: Vec<String> = open.iter().take(NAMED).map(|todo| row(todo)).collect();
-    let more = match open.len().saturating_sub(NAMED) {
+    if !changed {
+        rows.truncate(open);
+    }
+    let most = if changed { rows.len() } else { NAMED };
+    let (mut shown, mut left) = (Vec::new(), bytes);
+    for todo in rows.iter().take(most) {
+        let row = shorten(&row(todo), bytes / LARGEST_ROW);
+        let Some(after) = left.checked_sub(row.len()) else { break };
+        left = after;
+        shown.push(row);
+    }
+    let more = match rows.len() - shown.len() {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        more => format!("and {more} more"),
     };
-    Some(format!("{head}; open: {}{more}</system-reminder>", named.join(" ")))
+    let head =
+        format!("<system-reminder>Todo list, {} of {} done", todos.len() - open, todos.len());
+    if !more.is_empty() {
+        shown.push(more);
+    }
+    Some(match changed {
+        true => format!("{head}:\n{}\n</system-reminder>", shown.join("\n")),
+        false => format!("{head}; open: {}</system-reminder>", shown.join(" ")),
+    })
 }
+
+/// A row takes at most this part of a reminder.
+const LARGEST_ROW: usize = 4;
 
 fn row(todo: &Todo) -> String {
     let mark = match todo.status {
@@ -352,23 +377,34 @@ mod tests {
     fn the_reminder_is_whole_when_it_is_news_and_lists_what_is_open_after() {
         let todos = [todo("read", TodoStatus::Completed), todo("write", TodoStatus::InProgress)];
         assert_eq!(
-            reminder(&todos, true).unwrap(),
+            reminder(&todos, true, 1_000).unwrap(),
             "<system-reminder>Todo list, 1 of 2 done:\n[x] read\n[>] write\n</system-reminder>"
         );
         assert_eq!(
-            reminder(&todos, false).unwrap(),
+            reminder(&todos, false, 1_000).unwrap(),
             "<system-reminder>Todo list, 1 of 2 done; open: [>] write</system-reminder>"
         );
         let many: Vec<Todo> =
             (0..9).map(|n| todo(&format!("item {n}"), TodoStatus::Pending)).collect();
-        let short = reminder(&many, false).unwrap();
+        let short = reminder(&many, false, 10_000).unwrap();
         assert!((0..9).all(|n| short.contains(&format!("item {n}"))), "{short}");
+        let statuses = [TodoStatus::Completed, TodoStatus::Pending, TodoStatus::InProgress];
+        let long: Vec<Todo> = (0..9).map(|n| todo(&format!("item {n}"), statuses[n % 3])).collect();
+        assert_eq!(
+            reminder(&long, true, 50).unwrap(),
+            "<system-reminder>Todo list, 3 of 9 done:\n[>] item 2\n[>] item 5\n[>] item 8\n[ ] item 1\n[ ] item 4\n\
+             and 4 more\n</system-reminder>"
+        );
+        assert!(
+            reminder(&[todo(&"x".repeat(9_000), TodoStatus::Pending)], true, 100).unwrap().len()
+                < 100
+        );
         let mut list = TodoList::default();
         list.follow(&call("TodoWrite", &json!({ "todos": ["plan"] })));
         assert!(!list.changed, "the call shows the list");
         list.follow(&call("TaskCreate", &json!({ "subject": "test" })));
         assert!(list.changed, "the call shows one item");
-        assert_eq!(reminder(&[todo("read", TodoStatus::Completed)], false), None);
-        assert_eq!(reminder(&[], true), None);
+        assert_eq!(reminder(&[todo("read", TodoStatus::Completed)], false, 1_000), None);
+        assert_eq!(reminder(&[], true, 1_000), None);
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use bethink_facts::rows::{mark, one_line};
 use bethink_facts::{Facts, RecordedStatement, names};
+use bethink_transcript::Seq;
+use bethink_transcript::text::shorten;
 use bethink_transcript::todos::{Todo, TodoStatus};
 
 use super::page::SummaryPage;
@@ -15,15 +17,17 @@ pub(super) fn task(todo: &Todo) -> String {
 
 pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
     if let Some(said) = facts.said_since_todos().filter(|_| !facts.todos.is_empty()) {
+        // A list that no message contains was set by the client.
+        let from = match facts.todos_at {
+            Seq::ZERO => "older".to_owned(),
+            at => format!("from {}", mark(at)),
+        };
         page.line(&format!(
-            "- This list is from {}; the user's later message {} takes precedence.",
-            mark(facts.todos_at),
+            "- This list is {from}; the user's later message {} takes precedence.",
             mark(said.seq)
         ));
     }
-    for todo in facts.todos.iter().filter(|t| t.status != TodoStatus::Completed) {
-        page.line(&task(todo));
-    }
+    write_open(page, facts);
     let done = facts.todos.iter().rev().filter(|t| t.status == TodoStatus::Completed);
     let done: Vec<String> = done.map(|t| one_line(&t.content, 80)).collect();
     if !done.is_empty() {
@@ -35,6 +39,30 @@ pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
     }
     if facts.todos.is_empty() && facts.plan.is_none() {
         write_request_points(page, facts);
+    }
+}
+
+/// Room for the line that counts the other tasks, and the least that a shortened task is written with.
+const COUNT_BYTES: usize = 32;
+const FEW_WORDS: usize = 48;
+
+/// Writes the open tasks, those in progress first, and counts those that do not fit.
+fn write_open(page: &mut SummaryPage, facts: &Facts) {
+    let is = |wanted: TodoStatus| facts.todos.iter().filter(move |todo| todo.status == wanted);
+    let open: Vec<&Todo> = is(TodoStatus::InProgress).chain(is(TodoStatus::Pending)).collect();
+    let mut written = 0;
+    for todo in &open {
+        let whole = task(todo);
+        let row = shorten(&whole, page.left().saturating_sub(COUNT_BYTES));
+        if (row.len() < whole.len() && row.len() < FEW_WORDS) || !page.line(&row) {
+            break;
+        }
+        written += 1;
+    }
+    let more = open.len() - written;
+    if more > 0 {
+        let and = if written > 0 { "and more: " } else { "" };
+        page.line(&format!("- {and}{more} open tasks"));
     }
 }
 
@@ -130,7 +158,7 @@ fn outline(plan: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bethink_transcript::Seq;
+    use bethink_transcript::todos::TodoPriority;
 
     use super::*;
 
@@ -152,6 +180,27 @@ mod tests {
         ] {
             assert_eq!(mentions_number(statement, 2), expect, "{statement}");
         }
+    }
+
+    #[test]
+    fn open_tasks_that_do_not_fit_are_counted() {
+        let todo = |n: usize, status| Todo {
+            id: n.to_string(),
+            content: format!("Mend lamp {n}{}", " and its wick".repeat(20)),
+            status,
+            priority: TodoPriority::Medium,
+        };
+        let mut todos: Vec<Todo> = (0..9).map(|n| todo(n, TodoStatus::Pending)).collect();
+        todos[5].status = TodoStatus::InProgress;
+        let facts = Facts { todos, ..Facts::default() };
+        let mut page = SummaryPage::new(400);
+        pending(&mut page, &facts);
+        let text = page.finish();
+        assert!(text.starts_with("- Mend lamp 5 and its wick"), "{text}");
+        assert!(
+            text.contains("\n- Mend lamp 0 and") && text.ends_with("- and more: 7 open tasks\n"),
+            "{text}"
+        );
     }
 
     #[test]

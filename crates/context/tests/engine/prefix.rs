@@ -47,7 +47,7 @@ fn decide(history: &History, decisions: &mut Decisions) {
         status: todos::TodoStatus::Pending,
         priority: todos::TodoPriority::Medium,
     };
-    let text = todos::reminder(&[todo], true).unwrap();
+    let text = todos::reminder(&[todo], true, 1_000).unwrap();
     let after = history.last_seq();
     let reminder = Attachment { after, what: "todos".into(), name: String::new(), text, tokens: 9 };
     apply(decisions, history, &[Decision::Attached(reminder), Decision::Shown { through: after }]);

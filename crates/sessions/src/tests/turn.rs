@@ -59,7 +59,7 @@ async fn a_reminder_that_could_not_be_kept_is_shown_by_the_next_prompt() {
     // The whole list is shown again, also after a restart.
     let handle = home.sessions.handle(id).await.unwrap();
     let loaded = home.sessions.lock(&handle).await.unwrap();
-    let whole = todos::reminder(&loaded.state.todos.items, true).unwrap();
+    let whole = todos::reminder(&loaded.state.todos.items, true, 1_000).unwrap();
     let attachments = loaded.state.decisions.attachments();
     assert_eq!(attachments.iter().map(|a| &a.text).collect::<Vec<_>>(), [&whole]);
     drop(loaded);
