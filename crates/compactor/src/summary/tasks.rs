@@ -61,8 +61,8 @@ fn write_open(page: &mut SummaryPage, facts: &Facts) {
     }
     let more = open.len() - written;
     if more > 0 {
-        let and = if written > 0 { "and more: " } else { "" };
-        page.line(&format!("- {and}{more} open tasks"));
+        let more = if written > 0 { format!("and {more} more") } else { more.to_string() };
+        page.line(&format!("- {more} open tasks"));
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
         let text = page.finish();
         assert!(text.starts_with("- Mend lamp 5 and its wick"), "{text}");
         assert!(
-            text.contains("\n- Mend lamp 0 and") && text.ends_with("- and more: 7 open tasks\n"),
+            text.contains("\n- Mend lamp 0 and") && text.ends_with("- and 7 more open tasks\n"),
             "{text}"
         );
     }
