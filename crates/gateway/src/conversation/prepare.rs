@@ -137,6 +137,7 @@ impl GatewayService {
             own: given.frame,
             client_model: given.client_model,
             messages,
+            body_bytes: given.body_bytes,
             inject,
             readings,
             marks,

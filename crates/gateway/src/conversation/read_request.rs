@@ -29,7 +29,9 @@ pub(super) struct ReadRequest {
     pub(super) own: RequestFrame,
     /// The client's own model, if it is to write summaries.
     pub(super) client_model: Option<ClientModel>,
+    /// Parts of the body, unless the gateway had to write them anew.
     pub(super) messages: Vec<Bytes>,
+    pub(super) body_bytes: usize,
     pub(super) inject: Inject,
     pub(super) readings: Vec<MessageReading>,
     /// Hash of each prefix of the messages, shortest prefix first.
@@ -111,11 +113,18 @@ impl ReadRequest {
         self.readings.iter().any(|reading| reading.speaker == Speaker::Assistant)
     }
 
-    /// Returns the messages after the first `known`, as they are stored.
+    /// Returns the messages after the first `known`, as they are stored. Messages that are a small part of the body are copied: the
+    /// session would keep the whole body in memory as long as any part of it.
     pub(super) fn new_messages(&self, known: usize, now: UnixMicros) -> Result<Vec<Message>> {
+        let bytes: usize = self.messages.iter().skip(known).map(Bytes::len).sum();
+        let is_small_part = bytes < self.body_bytes / 2;
         let both = self.messages.iter().zip(&self.readings).enumerate().skip(known);
         both.map(|(i, (given, reading))| {
-            let raw = as_user_message(reading.unmarked(given), reading.speaker)?;
+            let raw = match is_small_part {
+                true => reading.unmarked(&Bytes::copy_from_slice(given)),
+                false => reading.unmarked(given),
+            };
+            let raw = as_user_message(raw, reading.speaker)?;
             let id = fresh_id()?;
             let meta = MessageMeta { seq: Seq::ZERO, id, created_at: now };
             Message::parse(meta, raw, MessageSource::Client).map_err(|problem| {

@@ -114,3 +114,27 @@ async fn memories_are_added_where_they_are_asked_for() {
     assert_eq!(messages, &[PromptPart::Client(0), PromptPart::Client(1), PromptPart::Client(2)]);
     daemon.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_does_not_keep_the_bodies_of_its_requests() {
+    let home = Home::new();
+    let daemon = home.boot().await;
+    let mut client = Client::new(None);
+    client.says(&"A long beginning. ".repeat(2_000));
+    let mut bodies = Vec::new();
+    for round in 0..3 {
+        let mut request = client.request();
+        let body = Bytes::from(request.messages.concat());
+        let mut rest = body.clone();
+        request.messages = request.messages.iter().map(|m| rest.split_to(m.len())).collect();
+        drop(rest);
+        bodies.push(body);
+        let prepared = Sent::from(daemon.prepare_prompt(request).await.unwrap());
+        client.hears(&daemon, &prepared, &format!("answer {round}"));
+        client.says("go on");
+        daemon.wait_until_stored(prepared.session).await.unwrap();
+        daemon.sessions.report(prepared.session).await.unwrap();
+    }
+    assert!(bodies[1].is_unique(), "the session has a copy of its two new messages");
+    daemon.shutdown().await;
+}
