@@ -81,7 +81,7 @@ impl ModelService {
         let Some(model) = &desk.model else {
             return Err(forbidden("no model is configured, or its settings are invalid"));
         };
-        let pass = desk.breaker.enter().map_err(forbidden)?;
+        let pass = desk.breaker.enter(&request.model).map_err(forbidden)?;
         let counted = tokio::time::timeout(PATIENCE, model.count(request)).await;
         let counted = counted.unwrap_or_else(|_| {
             let late = format!("counting tokens took longer than {} s", PATIENCE.as_secs());
@@ -104,7 +104,7 @@ impl ModelService {
         };
         self.within_budget().map_err(forbidden)?;
         let turn = self.turn_of(errand.purpose).await.map_err(forbidden)?;
-        let pass = breaker.enter().map_err(forbidden)?;
+        let pass = breaker.enter(&errand.request.model).map_err(forbidden)?;
         let tried = Mutex::default();
         Ok(Caller { models: self, model, errand, pass, tried, _turn: turn })
     }
