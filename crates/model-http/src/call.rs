@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bethink_model::request::about_tokens;
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
 use bethink_sse::Decoder;
-use bethink_transcript::TokenUsage;
+use bethink_transcript::{Block, TokenUsage};
 use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -176,7 +176,7 @@ impl<D: Dialect> Model for HttpModel<D> {
 /// Removes the key from an answer: the model may repeat it, and answers are stored.
 fn without_key(reply: Reply, key: Option<&ApiKey>) -> Result<Reply, ProviderTrouble> {
     let Some(key) = key.map(ApiKey::expose) else { return Ok(reply) };
-    let texts = reply.content.iter().map(|block| block.as_str());
+    let texts = reply.content.iter().map(Block::as_str);
     let texts: Vec<String> = texts.map(|text| text.replace(key, REDACTED)).collect();
     if texts.iter().zip(&reply.content).all(|(text, block)| text == block.as_str()) {
         return Ok(reply);
