@@ -332,6 +332,14 @@ settings! {
     }
 }
 
+impl ContextSettings {
+    /// Returns the context window that `windows` gives for a model.
+    pub fn window_of(&self, model: &str) -> Option<u64> {
+        let fitting = self.windows.iter().filter(|(start, _)| model.starts_with(start.as_str()));
+        fitting.max_by_key(|(start, _)| start.len()).map(|(_, window)| *window)
+    }
+}
+
 impl ModelSettings {
     /// Returns whether a provider is configured.
     pub fn is_on(&self) -> bool {

@@ -5,6 +5,7 @@
 
 pub mod blocks;
 pub mod copy;
+mod evidence;
 pub mod instruction;
 pub mod listing;
 pub mod shape;
@@ -15,6 +16,7 @@ mod tests;
 pub mod tools;
 
 pub use copy::{Changed, MemoryCopy, RefusedWrite};
+pub use evidence::Evidence;
 pub use instruction::ExtractionInstruction;
 pub use shape::Toolset;
 pub use table::{Allowed, Table};

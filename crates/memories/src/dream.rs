@@ -16,5 +16,7 @@ mod model;
 pub(crate) mod run;
 mod undo;
 
+pub(crate) use files::OURS;
+
 #[cfg(test)]
 mod tests;

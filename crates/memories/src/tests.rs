@@ -12,8 +12,13 @@ mod recording;
 mod replaced;
 mod roots;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bethink_config::Settings;
 use bethink_memdir::Scope;
+use bethink_model::Model;
+use bethink_service_testing::Scripted;
 use bethink_sessions::{ClientParts, Contributor, Inject, Moment, PromptRequest, RecallQuery};
 use bethink_transcript::SessionId;
 use serde_json::json;
@@ -113,5 +118,38 @@ async fn what_a_dropped_prompt_told_is_told_again() {
     check(&memories, early, &IndexContributor(memories.clone()), "news of the index").await;
     let late = ask(&memories, "How do installs go with pnpm here?").await;
     check(&memories, late, &RecallContributor(memories.clone()), "a recalled memory").await;
+    memories.cx.stop().await;
+}
+
+/// Only a prompt that may show memories lets a model choose them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prompts_without_memories_cost_no_call() {
+    let (home, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
+    let mut settings = Settings::at(home.path());
+    (settings.model.provider, settings.model.name) = ("anthropic".to_owned(), "m".to_owned());
+    settings.memory.extraction = "off".to_owned();
+    let memories = start(settings, Some(Arc::clone(&model) as Arc<dyn Model>)).await;
+    learn(&memories).await;
+    for (said, inject) in
+        [("How do we use pnpm?", Inject::Off), ("What about pnpm installs?", Inject::Full)]
+    {
+        let id = ask(&memories, said).await;
+        let handle = memories.sessions.handle(id).await.unwrap();
+        let loaded = memories.sessions.lock(&handle).await.unwrap();
+        let client = ClientParts::new(None, None, None).unwrap();
+        let asked = PromptRequest {
+            handle: &handle,
+            loaded: &loaded,
+            client: &client,
+            inject,
+            recall: &RecallQuery::default(),
+            moment: Moment::Begin { reminds: true },
+        };
+        RecallContributor(memories.clone()).contribute(asked).await.unwrap();
+    }
+    tokio::time::timeout(Duration::from_secs(30), model.called.notified()).await.unwrap();
+    let asked = model.asked();
+    let question = String::from_utf8(asked[0].messages_json()).unwrap();
+    assert!(question.contains("pnpm installs") && asked.len() == 1, "{question}");
     memories.cx.stop().await;
 }

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
+use bethink_model::request::about_tokens;
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
 use bethink_sse::Decoder;
+use bethink_transcript::{Block, TokenUsage};
 use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
+use crate::answer;
+use crate::clean::REDACTED;
 use crate::dialect::{DeltaTaken, Dialect, Stream, WireRequest};
 use crate::forward::{Forwarder, OutgoingRequest};
 use crate::head::{BodyKind, ResponseHead, kind};
 use crate::incoming::IncomingAnswer;
+use crate::key::ApiKey;
 use crate::limits::MAX_FIGURE;
 use crate::trouble::ProviderTrouble;
 
@@ -42,16 +47,33 @@ impl<D: Dialect> HttpModel<D> {
         let unsent =
             |trouble: ProviderTrouble| Box::new(trouble.explained(&ResponseHead::default(), None));
         let mut incoming = self.post(wire.map_err(unsent)?).await?;
+        let mut used = TokenUsage::default();
         let read = match kind(&incoming.response.headers) {
-            BodyKind::Events => self.read_stream(&mut incoming).await,
-            BodyKind::Unspecified if self.streaming => self.read_stream(&mut incoming).await,
+            BodyKind::Events => self.read_stream(&mut incoming, &mut used).await,
+            BodyKind::Unspecified if self.streaming => {
+                self.read_stream(&mut incoming, &mut used).await
+            }
             // Some servers do not stream even if asked to.
-            BodyKind::Json | BodyKind::Unspecified => self.read_whole(&mut incoming).await,
+            BodyKind::Json | BodyKind::Unspecified => {
+                let read = self.read_whole(&mut incoming).await;
+                if !matches!(read, Err(ProviderTrouble::Refused(_))) {
+                    used.output_tokens = u64::from(about_tokens(incoming.taken));
+                }
+                read
+            }
             BodyKind::Other(kind) => {
                 Err(ProviderTrouble::broken(format!("the answer is {kind}, not JSON")))
             }
         };
-        read.map_err(|trouble| incoming.explained(trouble))
+        let read = read.and_then(|reply| without_key(reply, incoming.response.key.as_deref()));
+        read.map_err(|trouble| {
+            // An error in place of an answer costs nothing.
+            let is_refused =
+                matches!(trouble, ProviderTrouble::Refused(_)) && used == TokenUsage::default();
+            let mut error = incoming.explained(trouble);
+            error.usage = (!is_refused).then(|| Box::new(used));
+            error
+        })
     }
 
     async fn post(&self, wire: WireRequest) -> Result<IncomingAnswer, Box<ModelError>> {
@@ -89,14 +111,24 @@ impl<D: Dialect> HttpModel<D> {
             .read_whole(json.map_err(|_| ProviderTrouble::broken("the answer is not UTF-8"))?)
     }
 
-    async fn read_stream(&self, incoming: &mut IncomingAnswer) -> Result<Reply, ProviderTrouble> {
+    /// Reads a streamed answer. `used` becomes what is known about its usage, with at least one output token for each
+    /// event, since most providers report the output only at the end.
+    async fn read_stream(
+        &self,
+        incoming: &mut IncomingAnswer,
+        used: &mut TokenUsage,
+    ) -> Result<Reply, ProviderTrouble> {
         let most = self.server.limits.event;
         let (mut decoder, mut events) = (Decoder::new(most), Vec::new());
-        let mut stream = D::Stream::default();
+        let (mut stream, mut taken) = (D::Stream::default(), 0);
         while let Some(chunk) = incoming.chunk().await? {
             let decoded = decoder.push(&chunk, &mut events);
             for event in events.drain(..) {
-                if stream.take(&event)? == DeltaTaken::Last {
+                let delta = stream.take(&event)?;
+                taken += 1;
+                *used = stream.meta().tally.end().0;
+                used.output_tokens = used.output_tokens.max(taken);
+                if delta == DeltaTaken::Last {
                     return stream.end();
                 }
             }
@@ -139,6 +171,18 @@ impl<D: Dialect> Model for HttpModel<D> {
     fn count<'a>(&'a self, request: &'a ModelRequest) -> Counted<'a> {
         Box::pin(async move { self.ask_count(request).await.map_err(|error| *error) })
     }
+}
+
+/// Removes the key from an answer: the model may repeat it, and answers are stored.
+fn without_key(reply: Reply, key: Option<&ApiKey>) -> Result<Reply, ProviderTrouble> {
+    let Some(key) = key.map(ApiKey::expose) else { return Ok(reply) };
+    let texts = reply.content.iter().map(Block::as_str);
+    let texts: Vec<String> = texts.map(|text| text.replace(key, REDACTED)).collect();
+    if texts.iter().zip(&reply.content).all(|(text, block)| text == block.as_str()) {
+        return Ok(reply);
+    }
+    let content = answer::blocks(&format!("[{}]", texts.join(",")))?;
+    Ok(Reply { content, ..reply })
 }
 
 async fn read_count(incoming: &mut IncomingAnswer) -> Result<u64, ProviderTrouble> {

@@ -20,7 +20,7 @@ const MAX_SEEN: usize = 16 * 1024;
 /// the key, or mask the rest.
 const PIECE: usize = 8;
 
-const REDACTED: &str = "[key]";
+pub(crate) const REDACTED: &str = "[key]";
 
 /// Cleans `text` for an error. Removes the key in every form: unchanged, percent-encoded, or in Base64 at any offset. Parts of
 /// these forms are removed too.

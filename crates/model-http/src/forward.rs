@@ -133,8 +133,7 @@ impl Forwarder {
 }
 
 fn silence(limit: Duration, what: &str) -> ProviderTrouble {
-    let what = format!("{what} arrived within {} ms", limit.as_millis());
-    ProviderTrouble::Detected(ErrorClass::TimedOut, what)
+    ProviderTrouble::Silent(format!("{what} arrived within {} ms", limit.as_millis()))
 }
 
 fn explained(trouble: ProviderTrouble) -> Box<ModelError> {

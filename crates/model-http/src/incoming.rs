@@ -15,7 +15,7 @@ pub(crate) struct IncomingAnswer {
     /// Maximum size, in bytes.
     most: usize,
     /// Bytes received so far.
-    taken: usize,
+    pub(crate) taken: usize,
 }
 
 impl IncomingAnswer {

@@ -74,6 +74,9 @@ impl ApiKey {
         if bare.len() > MAX_KEY {
             return Err(KeyError::TooLong);
         }
+        if bare.contains('\n') {
+            return Err(KeyError::Lines);
+        }
         if !bare.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(KeyError::Characters);
         }
@@ -99,13 +102,17 @@ impl ApiKey {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {
     #[error(
-        "no API key: set the environment variable that the settings name, or set a command that prints the key"
+        "no API key: {0} is not set in the daemon's environment; set it and restart the daemon, or set api_key_command in [model] to a command that prints the key"
     )]
-    NotSet,
+    NotSet(String),
     #[error("the API key is empty")]
     Empty,
     #[error("the API key is longer than {MAX_KEY} bytes")]
     TooLong,
+    #[error(
+        "the API key has more than one line; the variable or the command must provide the key only"
+    )]
+    Lines,
     #[error("the API key contains invalid characters: only visible ASCII is allowed")]
     Characters,
     #[error("could not start the command that prints the API key: {0}")]
@@ -182,10 +189,10 @@ impl KeyCache {
 
     async fn ask(&self) -> Result<SecretString, KeyError> {
         match &self.source {
-            KeySource::None => Err(KeyError::NotSet),
+            KeySource::None => Err(KeyError::Empty),
             KeySource::Env(name) => match std::env::var(name) {
                 Ok(value) => Ok(SecretString::from(value)),
-                Err(std::env::VarError::NotPresent) => Err(KeyError::NotSet),
+                Err(std::env::VarError::NotPresent) => Err(KeyError::NotSet(name.clone())),
                 Err(std::env::VarError::NotUnicode(_)) => Err(KeyError::Characters),
             },
             KeySource::Command(line) => Ok(output(line).await?),

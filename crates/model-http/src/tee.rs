@@ -193,7 +193,7 @@ impl<D: AnswerFormat> Streamed<D> {
             Ok(DeltaTaken::Last) => self.end = End::Reached,
             Ok(DeltaTaken::More) => {}
             Err(ProviderTrouble::Refused(_)) => self.end = End::Refused,
-            Err(ProviderTrouble::Detected(..)) => {
+            Err(ProviderTrouble::Detected(..) | ProviderTrouble::Silent(_)) => {
                 self.readable = false;
                 self.take(event);
             }

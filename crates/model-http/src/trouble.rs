@@ -21,6 +21,8 @@ pub(crate) enum ProviderTrouble {
     Refused(ProviderRefusal),
     /// The error was detected in this crate.
     Detected(ErrorClass, String),
+    /// The request was sent, and nothing arrived for too long.
+    Silent(String),
 }
 
 impl ProviderTrouble {
@@ -50,25 +52,35 @@ impl ProviderTrouble {
             ErrorClass::TimedOut => "timed out",
             _ => "could not connect",
         };
-        Self::Detected(class, format!("{what} ({origin}): {}", deepest(error)))
+        let mut cause = deepest(error);
+        // This is how the TLS library calls a message that is not TLS.
+        if cause.contains("InvalidContentType") {
+            cause = "the server does not use TLS on this port; use http:// in its URL".to_owned();
+        }
+        Self::Detected(class, format!("{what} ({origin}): {cause}"))
     }
 
     /// Converts the error for the caller, without the key.
     pub(crate) fn explained(self, head: &ResponseHead, key: Option<&ApiKey>) -> ModelError {
         let mut error = match self {
             Self::Detected(class, message) => ModelError::new(class, clean(&message, key)),
+            Self::Silent(message) => ModelError {
+                usage: Some(Box::default()),
+                ..ModelError::new(ErrorClass::TimedOut, clean(&message, key))
+            },
             Self::Refused(refusal) => {
                 // The status matters only if it is an error status.
                 let status = head.status.filter(|status| *status >= 400);
                 let (class, figures) = classify(&refusal.said(status));
                 let mut error = ModelError::new(class, clean(&refusal.shown(), key));
                 error.figures = figures;
-                error.request_id = refusal.request_id.filter(|id| clean(id, key) == *id);
+                let id = refusal.request_id.filter(|id| clean(id, key) == *id);
+                error.request_id = id.map(Into::into);
                 error
             }
         };
         let named = head.request_id.clone().filter(|id| clean(id, key) == *id);
-        error.request_id = named.or(error.request_id);
+        error.request_id = named.map(Into::into).or(error.request_id);
         error.status = head.status;
         error.retry_after = head.retry_after;
         error

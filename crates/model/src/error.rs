@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 pub use bethink_api::ErrorClass;
+use bethink_transcript::TokenUsage;
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +18,9 @@ pub struct ModelError {
     /// How long the provider asked the client to wait.
     pub retry_after: Option<Duration>,
     /// The provider's id of the request, which the provider's support may ask for.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
+    /// What an answer that broke off has used, as far as the provider reported it; `None` if no answer began.
+    pub usage: Option<Box<TokenUsage>>,
 }
 
 impl ModelError {
@@ -29,6 +32,7 @@ impl ModelError {
             message: message.into(),
             retry_after: None,
             request_id: None,
+            usage: None,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::shrink;
 
 /// Maximum number of times that rounds are dropped.
 pub const MAX_DROPS: u32 = 3;
-/// Maximum number of times that an answer is continued after it was cut off.
+/// Maximum number of times that an answer is continued after it was cut off, if the output limit cannot be raised.
 pub const MAX_CONTINUATIONS: u32 = 3;
 /// Maximum number of times that the same request is retried after temporary failures.
 pub const MAX_REPEATS: u32 = 3;
@@ -170,7 +170,8 @@ impl Recovery {
     /// Asks for the rest of an answer that contains text. An answer that calls tools cannot be continued, because a call
     /// without its result is invalid in a prompt.
     fn go_on(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
-        if reply.text().trim().is_empty() {
+        // What does not end within twice the limit is likely never to end.
+        if self.doubled || reply.text().trim().is_empty() {
             return None;
         }
         let said = answered(&reply.content, request.end());

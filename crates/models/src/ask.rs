@@ -4,15 +4,16 @@
 //! breakers), records each call in the ledger, and publishes each step. If the model fails, the caller uses its embedded
 //! strategy.
 
+use std::borrow::Cow;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use bethink_agent::{Budget, Finished, Fork};
 use bethink_config::ModelSettings;
-use bethink_model::{ErrorClass, ModelError, ModelRequest};
+use bethink_model::{ErrorClass, ModelError, ModelRequest, shrink};
 use tokio::sync::SemaphorePermit;
 
-use crate::caller::{self, Caller, forbidden};
+use crate::caller::{self, Caller, forbidden, request_tokens};
 use crate::client::{RECALLS_AT_ONCE, SUMMARIES_AT_ONCE};
 use crate::purpose::{Errand, Purpose, deadline};
 use crate::service::ModelService;
@@ -23,6 +24,8 @@ const TOKENS_OF_PROMPTS: u64 = 12;
 const COST: u64 = 20_000_000;
 /// Time limit for counting tokens. Counting takes about a second, and a person is waiting.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Minimum room for an answer in a model's window, in tokens.
+const MIN_OUTPUT: u64 = 512;
 /// Maximum number of tool calls in one answer.
 const CALLS: usize = 32;
 
@@ -36,12 +39,18 @@ pub struct ErrandOutcome {
 impl ModelService {
     /// Asks the model. The caller checks the answer and reports the result with [`ModelService::judged`].
     pub async fn ask(&self, errand: Errand<'_>) -> ErrandOutcome {
+        let refused = |error: ModelError| {
+            self.tell_model(errand, caller::gave_up(&error));
+            ErrandOutcome { tried: vec![error.to_string()], ended: Err(error) }
+        };
+        let fitting = match self.fitting(errand) {
+            Ok(fitting) => fitting,
+            Err(error) => return refused(error),
+        };
+        let errand = Errand { request: &fitting, ..errand };
         let caller = match self.caller(errand).await {
             Ok(caller) => caller,
-            Err(error) => {
-                self.tell_model(errand, caller::gave_up(&error));
-                return ErrandOutcome { tried: vec![error.to_string()], ended: Err(error) };
-            }
+            Err(error) => return refused(error),
         };
         let settings = &self.cx.settings().model;
         let fork =
@@ -81,7 +90,7 @@ impl ModelService {
         let Some(model) = &desk.model else {
             return Err(forbidden("no model is configured, or its settings are invalid"));
         };
-        let pass = desk.breaker.enter().map_err(forbidden)?;
+        let pass = desk.breaker.enter(&request.model).map_err(forbidden)?;
         let counted = tokio::time::timeout(PATIENCE, model.count(request)).await;
         let counted = counted.unwrap_or_else(|_| {
             let late = format!("counting tokens took longer than {} s", PATIENCE.as_secs());
@@ -89,6 +98,28 @@ impl ModelService {
         });
         pass.answered(counted.as_ref().err());
         counted
+    }
+
+    /// Returns the request with an output limit that fits into the configured window of its model. Fails if there is no room
+    /// for an answer.
+    fn fitting<'a>(&self, errand: Errand<'a>) -> Result<Cow<'a, ModelRequest>, ModelError> {
+        let request = errand.request;
+        let window = self.cx.settings().context.window_of(&request.model);
+        let Some(window) = window.filter(|_| errand.client.is_none()) else {
+            return Ok(Cow::Borrowed(request));
+        };
+        let needed = request_tokens(request);
+        let room = window.saturating_sub(needed);
+        if request.max_tokens <= room {
+            return Ok(Cow::Borrowed(request));
+        }
+        let fitting = shrink::shrink_output(request, room).filter(|_| room >= MIN_OUTPUT);
+        fitting.map(Cow::Owned).ok_or_else(|| {
+            forbidden(format!(
+                "the request has about {needed} tokens, and the window of {} has {window} (`context.windows`)",
+                request.model
+            ))
+        })
     }
 
     /// Checks settings, budgets and the breaker. Fails with the reason if the model may not be called.
@@ -102,9 +133,11 @@ impl ModelService {
                 return Err(forbidden(reason));
             }
         };
-        self.within_budget().map_err(forbidden)?;
+        // Each call is checked again. A refusal here does not count as a failure of the model.
+        let tokens = request_tokens(errand.request);
+        drop(self.reserve(&errand.request.model, tokens).map_err(forbidden)?);
         let turn = self.turn_of(errand.purpose).await.map_err(forbidden)?;
-        let pass = breaker.enter().map_err(forbidden)?;
+        let pass = breaker.enter(&errand.request.model).map_err(forbidden)?;
         let tried = Mutex::default();
         Ok(Caller { models: self, model, errand, pass, tried, _turn: turn })
     }
@@ -147,5 +180,95 @@ fn budget(errand: Errand<'_>, settings: &ModelSettings) -> Budget {
         cost: COST,
         calls: CALLS,
         max_output: settings.max_output_ceiling,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bethink_config::Settings;
+    use bethink_model::Model;
+    use bethink_service::ServiceContext;
+    use bethink_service_testing::Scripted;
+    use bethink_transcript::{PromptMessage, Seq, ValidPrompt};
+    use bytes::Bytes;
+
+    use super::*;
+
+    const MODEL: &str = "qwen3-small";
+
+    fn request(tokens: u32) -> ModelRequest {
+        ModelRequest {
+            model: MODEL.to_owned(),
+            system: Bytes::from_static(b"[]"),
+            tools: Bytes::from_static(b"[]"),
+            prompt: ValidPrompt::check(vec![PromptMessage::said("Go.", Seq(1), tokens)]).unwrap(),
+            marks: Vec::new(),
+            max_tokens: 2_000,
+            form: Arc::default(),
+        }
+    }
+
+    fn errand(request: &ModelRequest) -> Errand<'_> {
+        let purpose = Purpose::Summary;
+        Errand { session: None, purpose, request, tools: &[], turns: 1, client: None }
+    }
+
+    async fn open(
+        home: &tempfile::TempDir,
+        model: &Arc<Scripted>,
+        change: impl FnOnce(&mut Settings),
+    ) -> (ServiceContext, ModelService) {
+        let mut settings = Settings::at(home.path());
+        change(&mut settings);
+        let cx = bethink_service_testing::context_with(settings).await;
+        let model = Arc::clone(model) as Arc<dyn Model>;
+        let models = ModelService::open(cx.clone(), Some(model)).await.unwrap();
+        (cx, models)
+    }
+
+    /// A running call counts with its estimate, and so does one that was broken off.
+    #[tokio::test]
+    async fn calls_at_the_same_time_share_a_budget() {
+        let (home, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
+        let (cx, models) =
+            open(&home, &model, |settings| settings.model.daily_tokens = 10_000).await;
+        let large = request(10_001);
+        let refused = models.ask(errand(&large)).await.ended.unwrap_err();
+        assert!(refused.message.contains("`model.daily_tokens`"), "{refused}");
+        let request = request(6_000);
+        let first = tokio::spawn({
+            let (models, request) = (models.clone(), request.clone());
+            async move { models.ask(errand(&request)).await }
+        });
+        model.called.notified().await;
+        let refused = models.ask(errand(&request)).await.ended.unwrap_err();
+        assert_eq!((refused.class, model.asked().len()), (ErrorClass::Forbidden, 1));
+        first.abort();
+        assert!(first.await.is_err());
+        let recorded = async {
+            while models.spent_today().calls == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), recorded).await.unwrap();
+        assert!(models.spent_today().tokens >= 6_000);
+        let refused = models.ask(errand(&request)).await.ended.unwrap_err();
+        assert_eq!((refused.class, model.asked().len()), (ErrorClass::Forbidden, 1));
+        cx.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_request_fits_into_the_configured_window() {
+        let (home, model) = (tempfile::tempdir().unwrap(), Scripted::new([Ok("Done.".into())]));
+        let windows = vec![("qwen3".to_owned(), 8_192)];
+        let (cx, models) = open(&home, &model, |settings| settings.context.windows = windows).await;
+        models.ask(errand(&request(7_000))).await.ended.unwrap();
+        assert!(model.asked()[0].max_tokens < 1_200);
+        let refused = models.ask(errand(&request(8_000))).await.ended.unwrap_err();
+        assert!(refused.message.contains("`context.windows`"), "{refused}");
+        assert_eq!(model.asked().len(), 1);
+        cx.stop().await;
     }
 }

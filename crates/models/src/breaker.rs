@@ -1,7 +1,7 @@
-//! Decides when a model is paused: if a provider fails repeatedly, or if the model's answers in a session are never
+//! Decides when a model is paused: if it or its provider fails repeatedly, or if the model's answers in a session are never
 //! usable.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -12,23 +12,28 @@ use bethink_service::locked;
 use bethink_transcript::SessionId;
 use tokio::time::Instant;
 
-/// How many errands in a row must fail before the provider is paused.
+/// How many errands in a row must fail before the provider or the model is paused.
 const FAILURES: u32 = 3;
 /// Length of the first pause. It is doubled after each failed trial.
 const REST: Duration = Duration::from_secs(60);
 const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
-/// Length of the pause if only a person can fix the problem. It is short, so that a renewed key is noticed soon.
-const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
-/// Maximum number of failure counts, each for a session and a purpose. If there are more, all are dropped.
+/// Length of the pause if only a person can fix the problem. It is short, so that a renewed key is noticed soon: a command
+/// that prints a key runs at most once a minute.
+const REST_AFTER_REFUSAL: Duration = Duration::from_secs(60);
+/// Maximum number of failure counts, each for a session and a purpose, or for a model. If there are more, all are dropped.
 const REMEMBERED: usize = 1_024;
 
-/// Lets errands through while the provider is responding. After a pause, it lets through one trial at a time.
+/// Lets errands through while the provider and the errand's model are responding. After a pause, it lets through one trial at
+/// a time.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
-    state: Mutex<BreakerState>,
+    states: Mutex<BTreeMap<BreakerScope, BreakerState>>,
     /// Whether a client's own model is called, so that the settings in [model] do not matter.
     is_of_client: bool,
 }
+
+/// What failures are counted for: the provider (`None`), or one of its models.
+type BreakerScope = Option<String>;
 
 #[derive(Debug, Default)]
 struct BreakerState {
@@ -46,7 +51,9 @@ struct BreakerState {
 #[derive(Debug)]
 pub(crate) struct Pass<'a> {
     breaker: &'a Breaker,
-    trial: bool,
+    model: String,
+    /// What this errand is a trial of.
+    trials: Vec<BreakerScope>,
 }
 
 impl Breaker {
@@ -54,57 +61,72 @@ impl Breaker {
         Self { is_of_client: true, ..Self::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, BreakerState> {
-        locked(&self.state)
+    fn states(&self) -> MutexGuard<'_, BTreeMap<BreakerScope, BreakerState>> {
+        locked(&self.states)
     }
 
     /// Describes a pause, and what a person can do.
-    fn paused(&self, state: &BreakerState, left: Duration) -> String {
+    fn paused(&self, scope: &BreakerScope, state: &BreakerState, left: Duration) -> String {
         let seconds = left.as_secs() + 1;
         let failures = match state.failures {
             0 | 1 => "a failure".to_owned(),
             many => format!("{many} failures in a row, most recently"),
         };
         let todo = state.todo.filter(|_| !self.is_of_client).unwrap_or(WAIT);
-        format!("paused for another {seconds} s after {failures}: {}; {todo}", state.why)
+        let name = scope.as_ref().map_or_else(String::new, |name| format!(" {name}"));
+        format!(
+            "the model{name} is paused for another {seconds} s after {failures}: {}; {todo}",
+            state.why
+        )
     }
 
-    pub(crate) fn enter(&self) -> Result<Pass<'_>, String> {
-        let mut state = self.state();
-        let Some(until) = state.until else { return Ok(Pass { breaker: self, trial: false }) };
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() && !state.trial {
-            state.trial = true;
-            return Ok(Pass { breaker: self, trial: true });
+    pub(crate) fn enter(&self, model: &str) -> Result<Pass<'_>, String> {
+        let mut states = self.states();
+        let mut trials = Vec::new();
+        for scope in [None, Some(model.to_owned())] {
+            let Some(state) = states.get(&scope) else { continue };
+            let Some(until) = state.until else { continue };
+            let left = until.saturating_duration_since(Instant::now());
+            if !left.is_zero() || state.trial {
+                return Err(self.paused(&scope, state, left));
+            }
+            trials.push(scope);
         }
-        Err(format!("the model is {}", self.paused(&state, left)))
+        for scope in &trials {
+            states.entry(scope.clone()).or_default().trial = true;
+        }
+        Ok(Pass { breaker: self, model: model.to_owned(), trials })
     }
 
-    /// Returns why the provider is paused; `None` if it is not.
+    /// Returns why the provider or one of its models is paused; `None` if none is.
     pub(crate) fn rests(&self) -> Option<String> {
-        let state = self.state();
-        let left = state.until?.saturating_duration_since(Instant::now());
-        Some(self.paused(&state, left))
+        let states = self.states();
+        states.iter().find_map(|(scope, state)| {
+            let left = state.until?.saturating_duration_since(Instant::now());
+            Some(self.paused(scope, state, left))
+        })
     }
 
     /// Returns the last failure and what to do about it, if the breaker is still closed.
     pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
-        let state = self.state();
-        let is_failing = state.failures > 0 && state.until.is_none();
-        is_failing.then(|| {
-            let found = match state.failures {
-                1 => format!("the last call failed: {}", state.why),
-                many => format!("the last call failed: {} ({many} failures in a row)", state.why),
-            };
-            (found, state.todo.unwrap_or(RETRY))
-        })
+        let states = self.states();
+        let state = states.values().find(|state| state.failures > 0 && state.until.is_none())?;
+        let found = match state.failures {
+            1 => format!("the last call failed: {}", state.why),
+            many => format!("the last call failed: {} ({many} failures in a row)", state.why),
+        };
+        Some((found, state.todo.unwrap_or(RETRY)))
     }
 }
 
 impl Pass<'_> {
     /// Returns whether another errand has opened the breaker in the meantime.
     pub(crate) fn is_void(&self) -> bool {
-        !self.trial && self.breaker.state().until.is_some()
+        let states = self.breaker.states();
+        let scopes = [None, Some(self.model.clone())];
+        let is_paused =
+            |scope: &BreakerScope| states.get(scope).is_some_and(|state| state.until.is_some());
+        scopes.iter().any(|scope| !self.trials.contains(scope) && is_paused(scope))
     }
 
     pub(crate) fn leave(&self, ended: &Result<Finished, ModelError>) {
@@ -116,28 +138,50 @@ impl Pass<'_> {
 
     /// Records whether the provider responded.
     pub(crate) fn answered(&self, failed: Option<&ModelError>) {
-        let mut state = self.breaker.state();
+        let mut states = self.breaker.states();
+        let model = Some(self.model.clone());
         match failed.map(|error| (error, blame(error.class))) {
-            None | Some((_, Blame::Request)) => *state = BreakerState::default(),
+            None | Some((_, Blame::Request)) => {
+                states.remove(&None);
+                states.remove(&model);
+            }
             Some((_, Blame::Nobody)) => {}
-            Some((error, blame)) => state.failed(error, blame),
+            Some((error, blame)) if is_of_provider(error.class) => {
+                states.entry(None).or_default().failed(error, blame);
+            }
+            Some((error, blame)) => {
+                // A provider that refuses one model may serve another one.
+                states.remove(&None);
+                if states.len() >= REMEMBERED {
+                    states.clear();
+                }
+                states.entry(model).or_default().failed(error, blame);
+            }
         }
     }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        if self.trial {
-            // The trial ended or was cancelled, so the next errand may try.
-            self.breaker.state().trial = false;
+        // A trial ended or was cancelled, so the next errand may try.
+        let mut states = self.breaker.states();
+        for scope in &self.trials {
+            if let Some(state) = states.get_mut(scope) {
+                state.trial = false;
+            }
         }
     }
+}
+
+/// Whether a failure is the same with every model of the provider.
+fn is_of_provider(class: ErrorClass) -> bool {
+    matches!(class, ErrorClass::Auth | ErrorClass::Quota | ErrorClass::Unreachable)
 }
 
 impl BreakerState {
     fn failed(&mut self, error: &ModelError, blame: Blame) {
         self.failures += 1;
-        self.todo = todo(error.class);
+        self.todo = todo(error);
         self.why = error.to_string();
         if blame == Blame::Person {
             self.rest = REST_AFTER_REFUSAL;
@@ -192,8 +236,11 @@ fn blame(class: ErrorClass) -> Blame {
 }
 
 /// Returns what a person can do about a failure.
-fn todo(class: ErrorClass) -> Option<&'static str> {
-    Some(match class {
+fn todo(error: &ModelError) -> Option<&'static str> {
+    Some(match error.class {
+        ErrorClass::Auth if error.status.is_none() => {
+            "set the variable and restart the daemon, or run the command in api_key_command yourself to see what it prints"
+        }
         ErrorClass::Auth => {
             "renew the key configured in [model]; if it is in an environment variable, restart the daemon"
         }
@@ -243,9 +290,11 @@ mod tests {
 
     use super::*;
 
+    const REFUSED: Option<u16> = Some(401);
+
     fn ends(breaker: &Breaker, class: ErrorClass) {
-        let pass = breaker.enter().unwrap();
-        pass.leave(&Err(ModelError::new(class, "x")));
+        let pass = breaker.enter("m").unwrap();
+        pass.leave(&Err(ModelError { status: REFUSED, ..ModelError::new(class, "x") }));
     }
 
     #[tokio::test(start_paused = true)]
@@ -255,18 +304,18 @@ mod tests {
             assert!(breaker.rests().is_none());
             ends(&breaker, ErrorClass::Server);
         }
-        assert!(breaker.enter().unwrap_err().contains("3 failures in a row"));
+        assert!(breaker.enter("m").unwrap_err().contains("3 failures in a row"));
         tokio::time::advance(REST).await;
-        let trial = breaker.enter().unwrap();
-        assert!(breaker.enter().is_err(), "one trial at a time");
+        let trial = breaker.enter("m").unwrap();
+        assert!(breaker.enter("m").is_err(), "one trial at a time");
         trial.leave(&Err(ModelError::new(ErrorClass::Overloaded, "x")));
         drop(trial);
         tokio::time::advance(REST).await;
-        assert!(breaker.enter().is_err(), "the pause is doubled");
+        assert!(breaker.enter("m").is_err(), "the pause is doubled");
         tokio::time::advance(REST).await;
-        drop(breaker.enter().unwrap());
+        drop(breaker.enter("m").unwrap());
         // A trial that was cancelled lets the next one try.
-        let trial = breaker.enter().unwrap();
+        let trial = breaker.enter("m").unwrap();
         trial.leave(&Err(ModelError::new(ErrorClass::Overflow, "it answers")));
         assert!(breaker.rests().is_none());
     }
@@ -274,16 +323,30 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_wrong_key_opens_it_at_once_and_a_refused_request_never() {
         let breaker = Breaker::default();
+        let refused = ModelError { status: REFUSED, ..ModelError::new(ErrorClass::Auth, "x") };
+        let advice = todo(&refused).unwrap();
         for _ in 0..10 {
             ends(&breaker, ErrorClass::Invalid);
         }
-        let other = breaker.enter().unwrap();
+        let other = breaker.enter("m").unwrap();
         ends(&breaker, ErrorClass::Auth);
         assert!(other.is_void());
-        assert!(breaker.enter().unwrap_err().ends_with(todo(ErrorClass::Auth).unwrap()));
-        assert!(breaker.rests().unwrap().ends_with(todo(ErrorClass::Auth).unwrap()));
+        assert!(breaker.enter("m").unwrap_err().ends_with(advice));
+        assert!(breaker.rests().unwrap().ends_with(advice));
         tokio::time::advance(REST_AFTER_REFUSAL).await;
-        assert!(breaker.enter().is_ok());
+        assert!(breaker.enter("m").is_ok());
+    }
+
+    /// A wrong name of one model says nothing about another one; a wrong key does.
+    #[tokio::test(start_paused = true)]
+    async fn a_model_that_fails_pauses_no_other_one() {
+        let breaker = Breaker::default();
+        ends(&breaker, ErrorClass::NotFound);
+        assert!(breaker.enter("m").unwrap_err().starts_with("the model m is paused"));
+        let other = breaker.enter("other").unwrap();
+        assert!(!other.is_void());
+        other.leave(&Err(ModelError::new(ErrorClass::Quota, "x")));
+        assert!(breaker.enter("third").unwrap_err().starts_with("the model is paused"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use bethink_agent::{AgentStep, Host, Waited};
+use bethink_model::request::about_tokens;
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
 use bethink_service::{Event, ModelStep, locked};
 use bethink_store::ModelCall;
@@ -18,6 +19,7 @@ use uuid::Uuid;
 use crate::breaker::Pass;
 use crate::purpose::Errand;
 use crate::service::ModelService;
+use crate::spent::Reservation;
 
 /// Divisor of the random extra wait: 255 / 1,280 is about a fifth.
 const JITTER: u32 = 1_280;
@@ -61,10 +63,9 @@ impl Model for Caller<'_> {
             if self.pass.is_void() {
                 return Err(forbidden("the model is paused"));
             }
-            self.models.within_budget().map_err(forbidden)?;
-            let asked = ModelStep::Asked { tokens: request_tokens(request) };
-            self.models.tell_model(self.errand, asked);
-            let mut entry = LedgerEntry::begin(self, request);
+            let tokens = request_tokens(request);
+            let mut entry = LedgerEntry::begin(self, request, tokens).map_err(forbidden)?;
+            self.models.tell_model(self.errand, ModelStep::Asked { tokens });
             let answered = self.model.call(request).await;
             let millis = entry.end(&answered).await;
             if let Ok(reply) = &answered {
@@ -110,10 +111,15 @@ struct LedgerEntry<'a> {
     models: &'a ModelService,
     begun: Instant,
     call: Option<ModelCall>,
+    /// Estimated number of tokens in the request.
+    tokens: u64,
+    _reserved: Reservation<'a>,
 }
 
 impl<'a> LedgerEntry<'a> {
-    fn begin(caller: &Caller<'a>, request: &ModelRequest) -> Self {
+    /// Fails if a daily budget does not allow the call.
+    fn begin(caller: &Caller<'a>, request: &ModelRequest, tokens: u64) -> Result<Self, String> {
+        let reserved = caller.models.reserve(&request.model, tokens)?;
         let call = ModelCall {
             id: CallId(Uuid::now_v7()),
             session: caller.errand.session,
@@ -129,37 +135,67 @@ impl<'a> LedgerEntry<'a> {
             cost: None,
             outcome: "broken_off".to_owned(),
         };
-        Self { models: caller.models, begun: Instant::now(), call: Some(call) }
+        let (models, begun, call) = (caller.models, Instant::now(), Some(call));
+        Ok(Self { models, begun, call, tokens, _reserved: reserved })
     }
 
-    fn close(&mut self) -> Option<ModelCall> {
+    /// Ends the entry with this usage. What the provider did not report is estimated.
+    fn close(&mut self, usage: Option<TokenUsage>) -> Option<ModelCall> {
+        let call = self.call.take()?;
         let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.call.take().map(|call| ModelCall { millis, ..call })
+        let Some(mut usage) = usage else { return Some(ModelCall { millis, ..call }) };
+        if usage.prompt() == 0 {
+            usage.input_tokens = self.tokens;
+        }
+        let cost = self.models.cost_of(&call.model, &usage);
+        Some(ModelCall {
+            millis,
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.cache_read_input_tokens,
+            cache_write: usage.cache_creation_input_tokens,
+            cost,
+            ..call
+        })
     }
 
     /// Records the call and returns how many milliseconds it took.
     async fn end(&mut self, answered: &Result<Reply, ModelError>) -> u64 {
-        let Some(mut call) = self.close() else { return 0 };
-        match answered {
-            Ok(reply) => {
-                call.outcome = "ok".to_owned();
-                call.input = reply.usage.input_tokens;
-                call.output = reply.usage.output_tokens;
-                call.cache_read = reply.usage.cache_read_input_tokens;
-                call.cache_write = reply.usage.cache_creation_input_tokens;
-                call.cost = self.models.cost_of(&call.model, &reply.usage);
-            }
-            Err(error) => call.outcome = error.class.to_string(),
-        }
+        let usage = match answered {
+            Ok(reply) => Some(usage_of(reply)),
+            Err(error) => used_by(error),
+        };
+        let Some(mut call) = self.close(usage) else { return 0 };
+        call.outcome = match answered {
+            Ok(_) => "ok".to_owned(),
+            Err(error) => error.class.to_string(),
+        };
         let millis = call.millis;
         self.models.enter_call(call).await;
         millis
     }
 }
 
+/// Returns the usage of an answer, with an estimate of the output if the provider did not report it.
+fn usage_of(reply: &Reply) -> TokenUsage {
+    let mut usage = reply.usage;
+    if usage.output_tokens == 0 {
+        let bytes = reply.content.iter().map(|block| block.json.len()).sum();
+        usage.output_tokens = u64::from(about_tokens(bytes));
+    }
+    usage
+}
+
+/// Returns what a failed call may have used; `None` if the provider refused it or was not reached.
+fn used_by(error: &ModelError) -> Option<TokenUsage> {
+    // Without a status, the connection was lost after the request was sent.
+    let was_sent = error.status.is_none() && error.class == ErrorClass::Broken;
+    error.usage.as_deref().copied().or_else(|| was_sent.then(TokenUsage::default))
+}
+
 impl Drop for LedgerEntry<'_> {
     fn drop(&mut self) {
-        if let Some(call) = self.close() {
+        if let Some(call) = self.close(Some(TokenUsage::default())) {
             let models = self.models.clone();
             self.models.cx.spawn(async move { models.enter_call(call).await });
         }

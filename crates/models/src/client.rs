@@ -80,9 +80,9 @@ impl ModelClient {
         }
     }
 
-    /// Returns why the provider is paused; `None` if it is not.
+    /// Returns why the provider or one of its models is paused; `None` if none is.
     pub(crate) fn rests(&self) -> Option<String> {
-        self.breaker.rests().map(|rests| format!("the model is {rests}"))
+        self.breaker.rests()
     }
 }
 

@@ -8,7 +8,7 @@ use bethink_store::{ModelCall, UsageFilter, UsageSum};
 use bethink_transcript::{SessionId, TokenUsage, UnixMicros};
 
 use crate::service::ModelService;
-use crate::spent::Spent;
+use crate::spent::{CallEstimate, Reservation, Spent};
 
 /// Maximum length of a model's name in the ledger, in characters. Providers' own names have at most 50 characters.
 const MAX_MODEL_NAME: usize = 200;
@@ -36,23 +36,73 @@ impl ModelService {
         self.ledger.spent(self.cx.now())
     }
 
-    /// Fails if a daily budget is used up. No model is called after that until the next day.
+    /// Fails if a daily budget is used up, so that no model that it applies to is called until the next day.
     pub fn within_budget(&self) -> std::result::Result<(), String> {
-        let (settings, spent) = (&self.cx.settings().model, self.spent_today());
-        if settings.daily_tokens > 0 && spent.tokens >= settings.daily_tokens {
-            return Err(format!(
-                "the daily budget of {} tokens (`model.daily_tokens`) is used up: {} tokens were used; it resets at \
-                 midnight UTC",
-                settings.daily_tokens, spent.tokens
-            ));
+        let settings = &self.cx.settings().model;
+        let names = [&settings.name, &settings.small_name].into_iter().filter(|n| !n.is_empty());
+        let prices = self.prices();
+        let names: Vec<_> = names.collect();
+        let has_cost = names.is_empty() || names.iter().any(|name| prices.of(name).is_some());
+        self.allows(&self.spent_today(), CallEstimate::default(), has_cost)
+    }
+
+    /// Fails if a daily budget does not allow a call of this model with at least so many tokens. Otherwise, the call counts
+    /// towards the budgets while it runs.
+    pub(crate) fn reserve(
+        &self,
+        model: &str,
+        tokens: u64,
+    ) -> std::result::Result<Reservation<'_>, String> {
+        let usage = TokenUsage { input_tokens: tokens, ..TokenUsage::default() };
+        let cost = self.cost_of(model, &usage);
+        let estimate = CallEstimate { tokens, cost: cost.unwrap_or(0) };
+        let allows = |spent: &Spent| self.allows(spent, estimate, cost.is_some());
+        self.ledger.reserve(self.cx.now(), estimate, allows)
+    }
+
+    /// Checks the daily budgets. `has_cost` is whether the model has a known price, without which `daily_cost` does not
+    /// apply to it.
+    fn allows(
+        &self,
+        spent: &Spent,
+        next: CallEstimate,
+        has_cost: bool,
+    ) -> std::result::Result<(), String> {
+        let settings = &self.cx.settings().model;
+        let budget = settings.daily_tokens;
+        let over = |setting: &str, budget: String, spent: String, next: String, is_spent: bool| {
+            let why = match is_spent {
+                true => format!("is used up: {spent} were used"),
+                false => format!(
+                    "does not allow a call that needs at least {next}: {spent} were used or are in use"
+                ),
+            };
+            Err(format!(
+                "the daily budget of {budget} (`model.{setting}`) {why}; it resets at midnight UTC"
+            ))
+        };
+        let tokens = |count: u64| format!("{count} tokens");
+        if budget > 0 && spent.tokens.saturating_add(next.tokens.max(1)) > budget {
+            let is_spent = spent.tokens >= budget;
+            return over(
+                "daily_tokens",
+                tokens(budget),
+                tokens(spent.tokens),
+                tokens(next.tokens),
+                is_spent,
+            );
         }
-        if settings.daily_cost > 0.0 && dollars(spent.cost) >= settings.daily_cost {
-            return Err(format!(
-                "the daily budget of ${:.2} (`model.daily_cost`) is used up: ${:.2} was spent; it resets at \
-                 midnight UTC",
-                settings.daily_cost,
-                dollars(spent.cost)
-            ));
+        let (budget, cost) = (settings.daily_cost, dollars(spent.cost));
+        let is_spent = cost >= budget;
+        if has_cost && budget > 0.0 && (is_spent || cost + dollars(next.cost) > budget) {
+            let money = |dollars: f64| format!("${dollars:.2}");
+            return over(
+                "daily_cost",
+                money(budget),
+                money(cost),
+                money(dollars(next.cost)),
+                is_spent,
+            );
         }
         Ok(())
     }
@@ -245,6 +295,16 @@ mod tests {
         let (cx, models) = open(home.path(), |_| ()).await;
         let error = models.usage(None, None, false).await.unwrap_err();
         assert_eq!(error.kind, bethink_service::ErrorKind::StorageDamaged);
+        close(&cx).await;
+    }
+
+    #[tokio::test]
+    async fn a_budget_in_dollars_holds_only_for_models_with_a_price() {
+        let home = tempfile::tempdir().unwrap();
+        let (cx, models) = open(home.path(), |settings| settings.model.daily_cost = 1.0).await;
+        models.enter_call(call(cx.now().0, 99, Some(2_000_000))).await;
+        assert!(models.reserve("claude-sonnet-4-5", 10).is_err());
+        assert!(models.reserve("my-own", 10).is_ok());
         close(&cx).await;
     }
 

@@ -1,7 +1,7 @@
 //! Today's usage of models, for checking budgets.
 //!
 //! Days are in UTC. The total is read at boot and kept in memory, so that checking a budget costs nothing. Running calls
-//! are not included, so concurrent calls can exceed a budget.
+//! count with their estimates.
 
 use std::sync::Mutex;
 
@@ -31,6 +31,31 @@ struct SpentDay {
     /// Number of days since 1970.
     number: i64,
     spent: Spent,
+    /// The estimates of running calls.
+    running: CallEstimate,
+}
+
+/// What a call is expected to use, at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallEstimate {
+    pub(crate) tokens: u64,
+    /// In micro-dollars; 0 if the price is unknown.
+    pub(crate) cost: u64,
+}
+
+/// Counts a running call until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Reservation<'a> {
+    ledger: &'a Ledger,
+    estimate: CallEstimate,
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let running = &mut locked(&self.ledger.0).running;
+        running.tokens -= self.estimate.tokens;
+        running.cost -= self.estimate.cost;
+    }
 }
 
 impl Ledger {
@@ -65,9 +90,31 @@ impl Ledger {
     pub(crate) fn spent(&self, now: UnixMicros) -> Spent {
         let mut day = locked(&self.0);
         if day_of(now) > day.number {
-            *day = SpentDay { number: day_of(now), ..SpentDay::default() };
+            *day = SpentDay { number: day_of(now), spent: Spent::default(), ..*day };
         }
         day.spent
+    }
+
+    /// Counts a call with this estimate as running, if `allows` accepts what has been used today, running calls included.
+    pub(crate) fn reserve(
+        &self,
+        now: UnixMicros,
+        estimate: CallEstimate,
+        allows: impl FnOnce(&Spent) -> Result<(), String>,
+    ) -> Result<Reservation<'_>, String> {
+        self.spent(now);
+        let mut day = locked(&self.0);
+        let mut spent = day.spent;
+        spent.tokens = spent.tokens.saturating_add(day.running.tokens);
+        spent.cost = spent.cost.saturating_add(day.running.cost);
+        allows(&spent)?;
+        let running = &mut day.running;
+        // What is added here is subtracted again, so it must fit.
+        let tokens = estimate.tokens.min(u64::MAX - running.tokens);
+        let cost = estimate.cost.min(u64::MAX - running.cost);
+        running.tokens += tokens;
+        running.cost += cost;
+        Ok(Reservation { ledger: self, estimate: CallEstimate { tokens, cost } })
     }
 
     pub(crate) fn add(&self, call: &ModelCall, now: UnixMicros) {

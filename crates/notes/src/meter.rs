@@ -27,9 +27,14 @@ impl Meter {
     }
 
     /// Starts counting from the newest message that the notes cover. Without notes, starts from the last compaction,
-    /// and from the number of tokens that it measured.
-    pub(crate) fn begin(&self, notes: Option<&NotesRecord>, compaction: Option<&CompactionRecord>) {
-        *self.state() = match (notes, compaction) {
+    /// and from the number of tokens that it measured. `copied` are the messages that a fork has from its parent.
+    pub(crate) fn begin(
+        &self,
+        notes: Option<&NotesRecord>,
+        compaction: Option<&CompactionRecord>,
+        copied: &[HistoryEntry],
+    ) {
+        let mut state = match (notes, compaction) {
             (Some(notes), _) if notes.through > Seq::ZERO => {
                 MeterState { growth: Growth::from(notes.tokens, true), through: notes.through }
             }
@@ -39,6 +44,15 @@ impl Meter {
             },
             (_, None) => MeterState::default(),
         };
+        // The fork begins before the last message that its parent's notes cover, so it has none of their lines, but its
+        // parent has paid for them.
+        if let Some(inherited) = notes.filter(|n| n.through == Seq::ZERO && n.tokens > 0) {
+            let known = copied.partition_point(|entry| entry.message.seq <= state.through);
+            let copied: u64 = copied.iter().skip(known).map(HistoryEntry::tokens).sum();
+            let tokens = inherited.tokens.min(state.growth.tokens() + copied);
+            state.growth.noted(tokens);
+        }
+        *self.state() = state;
     }
 
     /// Counts the messages that have not been counted yet.

@@ -115,7 +115,8 @@ impl NotesService {
             let (none, budget) = (NotesDraft::default(), NotesBudget::default());
             let bare = update(&template, none, &last, Some(&text), &budget);
             copy.written = serde_json::to_string(&bare.written).map_err(ServiceError::internal)?;
-            (copy.text, copy.through, copy.tokens) = (bare.text, Seq::ZERO, 0);
+            // The number of tokens stays: an update is due when the fork has grown as its parent would have.
+            (copy.text, copy.through) = (bare.text, Seq::ZERO);
         }
         let _writing = self.inner.writing.lock().await;
         let text = copy.text.clone();

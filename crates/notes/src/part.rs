@@ -92,7 +92,12 @@ impl Contributor for NotesService {
     ) -> Contributed<'a, ()> {
         Box::pin(async move {
             let notes = self.cx.store().notes(handle.id).await?;
-            handle.feature::<Meter>().begin(notes.as_ref(), loaded.last_compaction.as_ref());
+            let entries = loaded.state.history.entries();
+            let forked_at = loaded.session.forked_at.unwrap_or(Seq::ZERO);
+            let copied = entries.partition_point(|entry| entry.message.seq <= forked_at);
+            let copied = entries.get(..copied).unwrap_or_default();
+            let compaction = loaded.last_compaction.as_ref();
+            handle.feature::<Meter>().begin(notes.as_ref(), compaction, copied);
             Ok(())
         })
     }

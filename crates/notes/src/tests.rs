@@ -11,11 +11,12 @@ use bethink_models::ModelService;
 use bethink_search::SearchService;
 use bethink_service::ErrorKind;
 use bethink_service_testing as testing;
-use bethink_session_memory::WrittenNotes;
+use bethink_session_memory::{GateLimits, WrittenNotes};
 use bethink_sessions::{Listener, SessionService};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 
+use crate::meter::Meter;
 use crate::service::NotesService;
 
 async fn boot(home: &tempfile::TempDir) -> NotesService {
@@ -141,6 +142,33 @@ async fn a_fork_of_the_past_keeps_what_a_person_wrote_and_nothing_of_the_future(
     let past = fork(1).await;
     assert!(past.text.contains("- by hand") && !past.text.contains("mended"), "{}", past.text);
     assert_eq!(past.through, 0);
+    notes.cx.stop().await;
+}
+
+/// A client that changes its last answer makes a fork in each turn. The notes of each fork are due when those of one session
+/// would be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fork_does_not_repeat_the_notes_of_its_parent() {
+    let home = tempfile::tempdir().unwrap();
+    let mut settings = Settings::at(home.path());
+    settings.session_memory.enabled = false;
+    let notes = open(settings).await;
+    let id = session(&notes, None).await;
+    say(&notes, id, &[&"mend the gauge ".repeat(6_000), "It is mended."]).await;
+    let is_due = async |id: SessionId| {
+        let handle = notes.sessions.handle(id).await.unwrap();
+        drop(notes.sessions.lock(&handle).await.unwrap());
+        handle.feature::<Meter>().due(&GateLimits::DEFAULT).is_some()
+    };
+    assert!(is_due(id).await);
+    notes.update_notes(id).await.unwrap();
+    let request = api::ForkRequest { at_seq: Some(1), title: None };
+    let fork = SessionId(notes.sessions.fork(id, request).await.unwrap().id);
+    assert_eq!(notes.notes(fork).await.unwrap().through, 0);
+    say(&notes, fork, &["Go on", "I do."]).await;
+    assert!(!is_due(fork).await);
+    say(&notes, fork, &[&"and the bell ".repeat(6_000), "It is, too."]).await;
+    assert!(is_due(fork).await);
     notes.cx.stop().await;
 }
 

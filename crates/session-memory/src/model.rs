@@ -2,8 +2,8 @@
 //!
 //! The model edits a copy ([`crate::edit`]). The rows are merged with the file like those of any strategy, so a
 //! person's lines stay and removed ones do not come back, whatever the model did. Any text is accepted: the headings
-//! come from the template, lines under other headings go to the section before them, and a section that the model
-//! dropped keeps its rows.
+//! come from the template, lines under other headings go to the section before them, a section that the model
+//! dropped keeps its rows, and a section without rows gets those of the embedded strategy.
 
 mod lines;
 
@@ -16,6 +16,7 @@ use crate::document::{Document, same_heading};
 use crate::draft::{
     DraftSection, NotesDraft, NotesRequest, NotesRow, NotesWriter, WriterError, words_key,
 };
+use crate::embedded::EmbeddedWriter;
 use crate::template::{SectionKind, Template, TemplateSection};
 use crate::written::WrittenNotes;
 use lines::{NotesLine, readable};
@@ -54,6 +55,13 @@ impl NotesWriter for ModelWriter {
         }
         if draft.sections.iter().all(|section| section.rows.is_empty()) {
             return Err(refused("its draft is empty".to_owned()));
+        }
+        // The notes are said to cover the whole session, so facts fill what the model left empty.
+        let facts = EmbeddedWriter.write(request)?.sections;
+        for (section, facts) in draft.sections.iter_mut().zip(facts) {
+            if section.rows.is_empty() {
+                section.rows = facts.rows;
+            }
         }
         if let Some(title) = request.title {
             let titles = draft.sections.iter_mut().filter(|s| s.kind == Some(SectionKind::Title));
@@ -129,7 +137,7 @@ impl ModelWriter {
             let key = key.map_or_else(|| words_key(&line.text), |key| (*key).to_owned());
             // Code may contain equal lines.
             if seen.insert(key.clone()) || line.is_code {
-                rows.push(NotesRow { key, text: line.text.clone(), weight: 0 });
+                rows.push(NotesRow { key, text: harmless(&line.text), weight: 0 });
             }
         }
         weigh(section.kind, &mut rows);
@@ -147,6 +155,12 @@ impl ModelWriter {
             headings: headings.filter(|heading| template.place(heading).is_none()).collect(),
         }
     }
+}
+
+/// Returns the line without secrets, and without tags that would end or begin one of our own blocks in a prompt.
+fn harmless(line: &str) -> String {
+    let line = bethink_memdir::prompt::guarded(line);
+    bethink_secrets::redact(&line).unwrap_or_else(|| line.into_owned())
 }
 
 struct PersonsText<'a> {

@@ -133,7 +133,6 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
     };
     // An older daemon cannot report its model.
     let asked = client.model().await.ok();
-    let of_model = asked.as_ref().and_then(|state| state.detail.clone());
     let mut findings = Vec::new();
     match client.health().await {
         Ok(health) => {
@@ -146,9 +145,9 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
             });
             findings.push(version(&health.version));
             // Problems with the model are listed separately, with what to do.
-            let of_notes = |notice: &String| {
-                !notice.starts_with("[model]") && of_model.as_ref().is_none_or(|of| of != notice)
-            };
+            let of_model = ["[model]", "the model "];
+            let of_notes =
+                |notice: &String| !of_model.iter().any(|start| notice.starts_with(start));
             findings.extend(health.notices.into_iter().filter(of_notes).map(|notice| {
                 warn("notes", notice, "fix the file; until then the default is used")
             }));

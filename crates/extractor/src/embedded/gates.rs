@@ -82,7 +82,7 @@ pub fn without_politeness(plain: &str) -> Option<&str> {
         .then(|| rest.trim_end_matches('?').trim_end())
 }
 
-fn is_question(plain: &str) -> bool {
+pub fn is_question(plain: &str) -> bool {
     let ends = plain.trim_end_matches(|c: char| !c.is_alphanumeric() && !"?？□".contains(c));
     if ends.ends_with(['?', '？']) || plain.contains("? ") {
         return true;
@@ -93,6 +93,29 @@ fn is_question(plain: &str) -> bool {
         "do" => second != "not",
         first => TABLE.gates.question_words.iter().any(|word| word == first),
     }
+}
+
+/// Phrases that address an agent's instructions rather than its work, in lower case.
+const OVERRIDES: [&str; 12] = [
+    "previous instructions",
+    "prior instructions",
+    "above instructions",
+    "earlier instructions",
+    "your instructions",
+    "all instructions",
+    "system prompt",
+    "system-reminder",
+    "system reminder",
+    "you are now ",
+    "do not tell the user",
+    "don't tell the user",
+];
+
+/// Whether a sentence attempts to override an agent's instructions.
+pub fn overrides_instructions(sentence: &str) -> bool {
+    let words = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = words.to_lowercase().replace(['’', '‘'], "'");
+    OVERRIDES.iter().any(|phrase| plain.contains(phrase))
 }
 
 /// Whether a word is a URL with a password, real or made up.

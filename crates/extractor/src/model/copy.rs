@@ -7,6 +7,7 @@ use std::mem::discriminant;
 use bethink_memdir::header::{self, HeaderChange};
 use bethink_memdir::{Hash, Name, Source, unseen};
 
+use super::evidence::Evidence;
 use super::spot::MemorySpot;
 use crate::same::Meaning;
 
@@ -37,6 +38,8 @@ impl CopiedTopic {
 pub struct MemoryCopy {
     files: BTreeMap<MemorySpot, CopiedTopic>,
     refused: Vec<Meaning>,
+    /// What new text must rest on; `None` if the copy is not for an extraction.
+    evidence: Option<Evidence>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +81,20 @@ pub enum RefusedWrite {
     Hidden(String),
     #[error("a person removed this statement: {0:?}; leave it out")]
     Unwanted(String),
+    #[error(
+        "a topic must quote, in lines that begin with `> `, the user's sentence that it comes from, word for word"
+    )]
+    NoQuotation,
+    #[error(
+        "{0:?} is not a sentence of the user's new messages; quote a whole sentence, word for word, or write nothing"
+    )]
+    NotSaid(String),
+    #[error(
+        "a person wrote or edited this topic, so its line {0:?} must stay; add yours below it, or write a new topic"
+    )]
+    Persons(String),
+    #[error("the text is about an agent's instructions: {0:?}; leave it out")]
+    Overrides(String),
     #[error("only topics can be written")]
     NoTopic,
     #[error(
@@ -97,6 +114,12 @@ impl MemoryCopy {
     pub fn with_team(mut self, topics: Vec<(Name, String)>, index: String) -> Self {
         self.give(topics, MemorySpot::TeamTopic, index, MemorySpot::TeamIndex);
         self
+    }
+
+    /// Requires new text to rest on what the user said.
+    #[must_use]
+    pub fn with_evidence(self, evidence: Evidence) -> Self {
+        Self { evidence: Some(evidence), ..self }
     }
 
     fn give(
@@ -222,7 +245,8 @@ impl MemoryCopy {
         let before = known.and_then(|file| file.before.as_deref()).unwrap_or_default();
         is_topic(text, before)?;
         is_clean(name, text, before)?;
-        self.is_wanted(text, before)
+        self.is_wanted(text, before)?;
+        self.evidence.as_ref().map_or(Ok(()), |evidence| evidence.check(spot, text, before))
     }
 
     /// Refuses statements that a person removed or refused before, even in other words.

@@ -59,7 +59,7 @@ impl ExtractionInstruction<'_> {
         let Some((tool, path, text)) = self.tools.writer() else {
             return format!(
                 "How to write: you cannot call a tool now; every call is refused. Answer with whole topics in this form, one \
-                 after the other, or say in one sentence that there is nothing to remember:\n\n\
+                 after the other, or answer that there is nothing to remember:\n\n\
                  <memory file=\"short-name.md\">\n---\n…\n</memory>\n\nEach topic is written to {dir}."
             );
         };

@@ -1,5 +1,6 @@
 //! The client's tools in an extraction: calls are checked against the table and run on the copy.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bethink_agent::{Done, Permit, Tool, ToolCall};
@@ -13,11 +14,12 @@ use super::table::{Allowed, Table};
 pub struct ExtractionDesk {
     table: Table,
     copy: Mutex<MemoryCopy>,
+    refused: AtomicBool,
 }
 
 impl ExtractionDesk {
     pub fn new(table: Table, copy: MemoryCopy) -> Self {
-        Self { table, copy: Mutex::new(copy) }
+        Self { table, copy: Mutex::new(copy), refused: AtomicBool::new(false) }
     }
 
     pub fn copy(&self) -> MutexGuard<'_, MemoryCopy> {
@@ -28,8 +30,22 @@ impl ExtractionDesk {
         &self.table
     }
 
+    /// Whether a write was refused.
+    pub fn has_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// Runs a call, if the table allows it.
     pub fn act(&self, ask: FileCall) -> Result<String, String> {
+        let is_write = matches!(ask, FileCall::Write { .. } | FileCall::Edit { .. });
+        let done = self.try_act(ask);
+        if is_write && done.is_err() {
+            self.refused.store(true, Ordering::Relaxed);
+        }
+        done
+    }
+
+    fn try_act(&self, ask: FileCall) -> Result<String, String> {
         let mut copy = self.copy();
         let dir = &self.table.dir;
         let done = match self.table.judge(ask)? {

@@ -37,8 +37,8 @@ impl GatewayService {
     /// the default in the settings.
     pub(super) fn client_model(&self, name: String, max_output: Option<u64>) -> Result<ModelSpec> {
         let settings = &self.cx.settings().context;
-        let set = settings.windows.iter().map(|(name, window)| (name.as_str(), *window));
-        let context_window = longest(set, &name)
+        let context_window = settings
+            .window_of(&name)
             .or_else(|| name.ends_with(LARGE).then_some(LARGE_WINDOW))
             .or_else(|| longest(WINDOWS.into_iter(), bare(&name)))
             .unwrap_or(settings.window);

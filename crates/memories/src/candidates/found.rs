@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use bethink_api::MemoryAuthor;
 use bethink_extractor::Meaning;
+use bethink_extractor::embedded::gates::overrides_instructions;
 use bethink_extractor::embedded::{FoundCandidate, MAX_CANDIDATES};
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_service::{Result, at_low_priority, if_found};
@@ -222,26 +223,4 @@ fn id_of(session: SessionId, seq: Seq, sentence: &str) -> Uuid {
 /// attempt to override the agent's own instructions.
 fn may_be_stored(sentence: &str) -> bool {
     bethink_secrets::gate("", sentence).is_ok() && !overrides_instructions(sentence)
-}
-
-/// Phrases that address an agent's instructions rather than its work, in lower case.
-const OVERRIDES: [&str; 12] = [
-    "previous instructions",
-    "prior instructions",
-    "above instructions",
-    "earlier instructions",
-    "your instructions",
-    "all instructions",
-    "system prompt",
-    "system-reminder",
-    "system reminder",
-    "you are now ",
-    "do not tell the user",
-    "don't tell the user",
-];
-
-fn overrides_instructions(sentence: &str) -> bool {
-    let words = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
-    let plain = words.to_lowercase().replace(['’', '‘'], "'");
-    OVERRIDES.iter().any(|phrase| plain.contains(phrase))
 }

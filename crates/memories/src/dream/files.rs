@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 256 << 20;
 /// Maximum number of versions of a file that are checked. A file with more versions is treated as a person's.
 const VERSIONS: usize = 200;
 /// Authors that stand for the daemon itself. A file with any other author belongs to a person.
-const OURS: [MemoryAuthor; 2] = [MemoryAuthor::Extraction, MemoryAuthor::Dream];
+pub(crate) const OURS: [MemoryAuthor; 2] = [MemoryAuthor::Extraction, MemoryAuthor::Dream];
 
 struct ReadDirectory {
     index: Option<String>,

@@ -6,8 +6,9 @@ use bethink_agent::{Ended, Finished, Tool};
 use bethink_extractor::Meaning;
 use bethink_extractor::embedded::KnownTopic;
 use bethink_extractor::model::instruction::{ExtractionInstruction, MANIFEST_ROWS};
+use bethink_extractor::model::spot::MemorySpot;
 use bethink_extractor::model::{
-    self as engine, ExtractionDesk, MemoryCopy, MemoryTool, Table, Toolset, blocks,
+    self as engine, Evidence, ExtractionDesk, MemoryCopy, MemoryTool, Table, Toolset, blocks,
 };
 use bethink_memdir::index::remove_all;
 use bethink_memdir::{Scope, Source};
@@ -21,7 +22,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Returns `None` if no model was asked or the model did not answer. The rules are used in that case.
+    /// Returns `None` if no model was asked, or if its answer is of no use. The rules are used in that case.
     pub(super) async fn learn_by_model(
         &self,
         session: &SessionRecord,
@@ -37,7 +38,7 @@ impl MemoryService {
             tracing::info!(session = %session.id, %reason, "extracting without a model");
             return Ok(None);
         }
-        let desk = Arc::new(self.desk(project).await?);
+        let desk = Arc::new(self.desk(project, statements).await?);
         let prefix = match prefix {
             Some(prefix) => prefix,
             None => {
@@ -89,14 +90,18 @@ impl MemoryService {
                 proposals: copy.proposed(&source).into_iter().map(write).collect(),
             }
         };
-        let is_good = is_good(&finished, &learned);
+        let is_good = is_good(&finished, &learned, desk.has_refused());
         self.models.judged(session.id, Purpose::Extraction, is_good);
         Ok(is_good.then_some(learned))
     }
 
     /// Returns a copy of the current memory, and the rules for changing it. Topics with a secret are not shown to the
     /// model, and neither are their lines in the index.
-    async fn desk(&self, project: &MemoryProject) -> Result<ExtractionDesk> {
+    async fn desk(
+        &self,
+        project: &MemoryProject,
+        statements: &NewStatements,
+    ) -> Result<ExtractionDesk> {
         let known = self.known_topics(project).await?;
         let refused = self.unwanted(project, &known).await?;
         let of_scope = async |scope: Scope| {
@@ -110,7 +115,11 @@ impl MemoryService {
         };
         let (topics, index) = of_scope(Scope::Private).await?;
         let (team_topics, team) = of_scope(Scope::Team).await?;
-        let copy = MemoryCopy::new(topics, index, refused);
+        let persons = self.persons_topics(project.directory(Scope::Private), &known).await?;
+        let persons = persons.into_iter().map(MemorySpot::Topic).collect();
+        let said = statements.said.iter().map(|said| &*said.text);
+        let copy =
+            MemoryCopy::new(topics, index, refused).with_evidence(Evidence::new(said, persons));
         let dir = project.directory(Scope::Private).dir.display().to_string();
         // The project has a team if the team directory exists.
         let proposals = project.directory(Scope::Team).dir.is_dir();
@@ -128,11 +137,18 @@ impl MemoryService {
     }
 }
 
-/// Whether the model did its task: it wrote or proposed a memory, or at least finished with an answer.
-fn is_good(finished: &Finished, learned: &ExtractionPlan) -> bool {
+/// Whether the model did its task: it wrote or proposed a memory, or says that there is nothing to remember.
+fn is_good(finished: &Finished, learned: &ExtractionPlan, has_refused: bool) -> bool {
     !learned.writes.is_empty()
         || !learned.proposals.is_empty()
-        || (finished.ended == Ended::Done && !finished.text.trim().is_empty())
+        || (finished.ended == Ended::Done && !has_refused && says_nothing(&finished.text))
+}
+
+/// Whether an answer says that there is nothing to remember.
+fn says_nothing(answer: &str) -> bool {
+    const NOTHING: [&str; 3] = ["nothing", "none", "no"];
+    let mut words = answer.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| NOTHING.iter().any(|nothing| word.eq_ignore_ascii_case(nothing)))
 }
 
 /// Formats the numbers of the statements: `4`, or `4-9`.

@@ -1,16 +1,17 @@
 //! Existing topics, and statements that a person removed from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bethink_api::MemoryAuthor;
 use bethink_extractor::Meaning;
 use bethink_extractor::embedded::KnownTopic;
 use bethink_extractor::unwanted::{By, Version, unwanted};
-use bethink_memdir::{Scope, header};
+use bethink_memdir::{Name, Scope, header};
 use bethink_service::{Result, at_low_priority};
 use bethink_store::{RefusedStatement, VersionRecord};
 
 use crate::directory::MemoryDirectory;
+use crate::dream::OURS;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -72,6 +73,26 @@ impl MemoryService {
         let (words, negative) = meaning.into_stored();
         let refused = RefusedStatement { words, negative };
         Ok(self.cx.store().refuse_statement(project.key.clone(), refused, self.cx.now()).await?)
+    }
+
+    /// Returns the topics that a person or an agent wrote or edited, as far as the last versions show it.
+    pub(super) async fn persons_topics(
+        &self,
+        directory: &MemoryDirectory,
+        known: &[KnownTopic],
+    ) -> Result<Vec<Name>> {
+        let mut ours: HashMap<String, (String, bool)> = HashMap::new();
+        for version in self.cx.store().memory_versions(directory.versions(VERSIONS)).await? {
+            let is_ours = OURS.contains(&version.author);
+            let newest = || (version.hash.clone(), true);
+            ours.entry(version.file.clone()).or_insert_with(newest).1 &= is_ours;
+        }
+        let is_ours = |known: &&KnownTopic| {
+            let newest = ours.get(&known.name.file());
+            newest.is_some_and(|(hash, ours)| *ours && *hash == known.hash.to_string())
+        };
+        let known = known.iter().filter(|known| known.scope == directory.scope);
+        Ok(known.filter(|known| !is_ours(known)).map(|known| known.name.clone()).collect())
     }
 
     /// Returns all versions of each topic in the person's own memory that an extraction wrote, here or on another machine, oldest first,

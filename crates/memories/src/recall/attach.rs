@@ -43,6 +43,7 @@ impl MemoryService {
             return None;
         }
         let round = self.round(handle, loaded, asked)?;
+        self.choose_in_background(&round);
         round.looked_up().await;
         let (found, by_model) = round.ready();
         let pinned = round.pinned();

@@ -36,6 +36,16 @@ pub(super) struct Round {
     query: String,
     found: Mutex<FoundSoFar>,
     looked: watch::Sender<bool>,
+    /// The lookup for a model, until a prompt asks for memories. Prompts without memories cost no call.
+    for_model: Mutex<Option<ModelLookup>>,
+}
+
+#[derive(Clone, Debug)]
+struct ModelLookup {
+    session: SessionRecord,
+    /// The model of the session.
+    own: String,
+    wanted: MemoryLookup,
 }
 
 #[derive(Debug, Default)]
@@ -111,7 +121,8 @@ impl MemoryService {
             NewestWords::Nothing => return None,
         };
         let (found, looked) = (Mutex::default(), watch::Sender::new(false));
-        let round = Arc::new(Round { of, query: words, found, looked });
+        let for_model = Mutex::default();
+        let round = Arc::new(Round { of, query: words, found, looked, for_model });
         *locked(&current.0) = Some(Arc::clone(&round));
         let shown = surfaced(&loaded.state.decisions);
         if known.is_none() && shown.iter().any(|(_, after)| *after >= of) {
@@ -142,19 +153,21 @@ impl MemoryService {
             own: Some(OwnMemories::of(loaded)),
             limit: SPARE,
         };
+        let lookup = ModelLookup { session, own, wanted };
+        *locked(&round.for_model) = Some(lookup.clone());
         self.cx.spawn(async move {
             let stop = memories.cx.stopping().clone();
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = memories.fill(&round, &session, &own, wanted) => {}
+                () = memories.fill(&round, &lookup) => {}
             }
             round.looked.send_replace(true);
         });
     }
 
-    async fn fill(&self, round: &Round, of: &SessionRecord, own: &str, mut wanted: MemoryLookup) {
-        let (session, dir) = (of.id, of.project_dir.as_str());
-        let Ok(project) = self.project_of_session(of).await else { return };
+    async fn fill(&self, round: &Round, lookup: &ModelLookup) {
+        let (session, dir) = (lookup.session.id, lookup.session.project_dir.as_str());
+        let Ok(project) = self.project_of_session(&lookup.session).await else { return };
         let library = &project.library;
         if let Err(error) = self.refresh_library(&project).await {
             return tracing::warn!(%session, reason = %error.detail, "could not recall memories");
@@ -162,19 +175,36 @@ impl MemoryService {
         if library.len() == 0 {
             return;
         }
-        let found = library.choose(wanted.clone()).await.unwrap_or_default();
+        let found = library.choose(lookup.wanted.clone()).await.unwrap_or_default();
         let found = self.unmerged_last(&project, dir, found).await;
         let pinned = match library.pinned() {
             pinned if pinned.is_empty() => pinned,
             pinned => self.unmerged_last(&project, dir, pinned).await,
         };
         *locked(&round.found) = FoundSoFar { pinned, by_words: found, by_model: None };
-        round.looked.send_replace(true);
-        wanted.limit = super::MOST;
-        if let Some(chosen) = self.choose_by_model(library, Some(session), own, &wanted).await {
-            let chosen = self.unmerged_last(&project, dir, chosen).await;
-            locked(&round.found).by_model = Some(chosen);
-        }
+    }
+
+    /// Lets a model choose in the background, once for each round.
+    pub(super) fn choose_in_background(&self, round: &Arc<Round>) {
+        let Some(lookup) = locked(&round.for_model).take() else { return };
+        let (memories, round) = (self.clone(), Arc::clone(round));
+        self.cx.spawn(async move {
+            let stop = memories.cx.stopping().clone();
+            let mut looked = round.looked.subscribe();
+            let chosen = async {
+                looked.wait_for(|looked| *looked).await.ok()?;
+                let ModelLookup { session, own, mut wanted } = lookup;
+                let project = memories.project_of_session(&session).await.ok()?;
+                wanted.limit = super::MOST;
+                let (library, id) = (&project.library, Some(session.id));
+                let chosen = memories.choose_by_model(library, id, &own, &wanted).await?;
+                Some(memories.unmerged_last(&project, &session.project_dir, chosen).await)
+            };
+            tokio::select! {
+                () = stop.cancelled() => {}
+                chosen = chosen => if chosen.is_some() { locked(&round.found).by_model = chosen },
+            }
+        });
     }
 }
 

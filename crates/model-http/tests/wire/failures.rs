@@ -7,6 +7,7 @@ use crate::canned::{
 };
 use bethink_model::ErrorClass;
 use bethink_model_http::{Endpoint, HttpLimits, Provider, open};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 const ANTHROPIC: &str = include_str!("canned/anthropic.sse");
@@ -89,6 +90,7 @@ async fn an_error_after_200_is_an_error() {
     ] {
         let found = error(provider, stream(&[before.as_bytes(), overloaded])).await;
         assert_eq!((found.class, found.status), (ErrorClass::Overloaded, Some(200)));
+        assert_eq!(found.usage.is_some(), !before.is_empty(), "{found:?}");
         assert_eq!(found.request_id.as_deref(), Some("req_9"));
     }
     for provider in BOTH {
@@ -109,7 +111,12 @@ async fn a_stream_that_breaks_off_is_no_answer() {
             assert_eq!(found.class, ErrorClass::Broken, "{provider} cut off at {at}: {found}");
         }
         let reset = Script { end: End::Reset, ..stream(&[&text.as_bytes()[..whole]]) };
-        assert_eq!(error(provider, reset).await.class, ErrorClass::Broken);
+        let found = error(provider, reset).await;
+        let usage = found.usage.unwrap();
+        assert_eq!(found.class, ErrorClass::Broken);
+        assert!(usage.output_tokens > 0, "{usage:?}");
+        // Chat completions report their usage at the end.
+        assert_eq!(usage.prompt() > 0, provider == Provider::Anthropic, "{usage:?}");
     }
 }
 
@@ -261,6 +268,24 @@ async fn nobody_there_is_unreachable() {
     let found = call(&endpoint).await.unwrap_err();
     assert_eq!(found.class, ErrorClass::Unreachable);
     assert!(found.message.contains(&base_url) && !found.message.contains("/chat/"), "{found}");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_named_as_the_cause() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("https://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    });
+    let endpoint = Endpoint {
+        base_url,
+        key: bethink_model_http::KeySource::None,
+        ..Endpoint::own(Provider::OpenAi)
+    };
+    let found = call(&endpoint).await.unwrap_err();
+    server.await.unwrap();
+    assert!(found.message.contains("use http://"), "{found}");
 }
 
 #[tokio::test]

@@ -44,6 +44,21 @@ async fn the_key_is_sent_in_its_header_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn no_answer_contains_the_key() {
+    let said = format!("the key is {CANARY}.");
+    let anthropic = serde_json::json!({ "id": "m", "type": "message", "role": "assistant", "model": "m",
+        "content": [{ "type": "text", "text": said }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 1, "output_tokens": 1 } });
+    let openai = serde_json::json!({ "id": "m", "model": "m",
+        "choices": [{ "index": 0, "message": { "content": said }, "finish_reason": "stop" }] });
+    for (provider, body) in [(Provider::Anthropic, anthropic), (Provider::OpenAi, openai)] {
+        let server = Canned::start(vec![json(&body.to_string())]).await;
+        let reply = call(&with_key(&server, provider)).await.unwrap();
+        assert_eq!(reply.text(), "the key is [key].");
+    }
+}
+
+#[tokio::test]
 async fn no_error_shows_the_key_however_it_is_echoed() {
     for echo in spellings() {
         let body = format!(

@@ -178,13 +178,19 @@ fn a_request_of_too_many_bytes_loses_media_then_rounds() {
 }
 
 #[test]
-fn a_cut_off_answer_gets_twice_the_room_once_and_then_three_continuations() {
-    let (mut recovery, mut request) = (recovery(), talk());
+fn a_cut_off_answer_gets_twice_the_room_once() {
+    let mut recovery = recovery();
     let cut = reply(Stop::MaxTokens, &[text("first half ")]);
-    let (doubled, ..) = again(recovery.after_reply(&cut, &request));
+    let (doubled, ..) = again(recovery.after_reply(&cut, &talk()));
     assert_eq!(doubled.max_tokens, 8_000);
-    assert_eq!(doubled.messages_json(), request.messages_json());
-    request = doubled;
+    assert_eq!(doubled.messages_json(), talk().messages_json());
+    assert!(matches!(recovery.after_reply(&cut, &doubled), Next::Take));
+}
+
+#[test]
+fn a_cut_off_answer_is_continued_three_times_if_it_cannot_have_more_room() {
+    let (mut recovery, mut request) = (Recovery::new(1, 1), talk());
+    let cut = reply(Stop::MaxTokens, &[text("first half ")]);
     for n in 1..=MAX_CONTINUATIONS as usize {
         let Next::More { request: longer, .. } = recovery.after_reply(&cut, &request) else {
             panic!("no continuation {n}");

@@ -3,7 +3,7 @@
 use bethink_compactor::full::{self, FullInstruction, FullText};
 use bethink_compactor::limits::{SUMMARY_MAX_TOKENS, SUMMARY_PERCENT};
 use bethink_compactor::{SummaryLevel, Trigger};
-use bethink_model::ModelRequest;
+use bethink_model::{ModelRequest, Stop};
 use bethink_models::{ClientModel, Errand, Purpose};
 use bethink_service::{ErrorKind, ModelStep, Result, ServiceError};
 use bethink_transcript::{Seq, SessionId};
@@ -100,14 +100,17 @@ impl SessionService {
         };
         let answer = self.models.ask(errand).await;
         tried.extend(answer.tried.into_iter().map(|reason| format!("full: {reason}")));
-        let text = full::read(&answer.ended.ok()?.text);
+        let finished = answer.ended.ok()?;
+        let text = full::read(&finished.text);
         self.models.judged(session, Purpose::Summary, text.is_ok());
         match text {
             Ok(text) => Some(ModelSummary { text, through: asked.through }),
             Err(fault) => {
-                let step = ModelStep::Refused { message: fault.to_string() };
-                self.models.tell_model(errand, step);
-                tried.push(format!("full: {fault}"));
+                let is_cut = finished.last.stop == Stop::MaxTokens;
+                let why = if is_cut { "the answer was cut off at the output limit; " } else { "" };
+                let message = format!("{why}{fault}");
+                tried.push(format!("full: {message}"));
+                self.models.tell_model(errand, ModelStep::Refused { message });
                 None
             }
         }

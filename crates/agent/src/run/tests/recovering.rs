@@ -86,14 +86,14 @@ fn a_first_call_that_fails_for_good_is_an_error_and_a_later_one_an_end() {
 #[test]
 fn a_long_answer_is_put_together_from_its_parts() {
     let part = |words: &str| Ok(reply(Stop::MaxTokens, &[text(words)]));
-    let script = Script::new([part("void"), part("one, "), part("two, "), says("three")]);
-    let budget = Budget { turns: 1, max_output: 2_000, ..BUDGET };
+    let script = Script::new([part("one, "), part("two, "), says("three")]);
+    let budget = Budget { turns: 1, max_output: 1, ..BUDGET };
     let done = forked(&script, &World::default(), &[], budget).unwrap();
     assert_eq!((done.text.as_str(), &done.ended, done.turns), ("one, two, three", &Ended::Done, 1));
     let limits: Vec<u64> = script.asked().iter().map(|request| request.max_tokens).collect();
-    assert_eq!(limits, [1_000, 2_000, 2_000, 2_000]);
-    assert_eq!(done.usage.total(), 60);
-    insta::assert_snapshot!(reads(&script.asked()[3], 1), @r"
+    assert_eq!(limits, [1_000, 1_000, 1_000]);
+    assert_eq!(done.usage.total(), 45);
+    insta::assert_snapshot!(reads(&script.asked()[2], 1), @r"
     1 assistant: one, 
     2 user: Your answer was cut off. Continue exactly where you stopped, without repeating anything.
     3 assistant: two, 
@@ -101,7 +101,6 @@ fn a_long_answer_is_put_together_from_its_parts() {
     ");
     // If a continuation fails, the text before it is kept.
     let script = Script::new([part("one, "), fails(ErrorClass::Invalid)]);
-    let budget = Budget { max_output: 1, ..budget };
     let done = forked(&script, &World::default(), &[], budget).unwrap();
     assert_eq!(done.text, "one, ");
     assert!(matches!(done.ended, Ended::Failed(_)));
