@@ -382,6 +382,11 @@ async fn an_agents_sessions_are_imported_once_and_read_on() {
     let new: Vec<_> = more.files.iter().filter(|file| !file.already_imported).collect();
     assert_eq!((new.len(), new[0].messages), (1, 4));
     assert_eq!(codex_session(&transfer, "fork").await.last_seq.0, 3);
+    // A line that is read in two parts, and a last one without a line end.
+    dir.add("1-main", &codex_said(5, "user", &"long ".repeat(1 << 20)));
+    dir.add("1-main", codex_said(6, "assistant", "done").trim_end());
+    dir.import(&transfer).await;
+    assert_eq!(codex_session(&transfer, "main").await.last_seq.0, 6);
     transfer.cx.stop().await;
 }
 
