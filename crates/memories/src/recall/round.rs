@@ -171,7 +171,7 @@ impl MemoryService {
         *locked(&round.found) = FoundSoFar { pinned, by_words: found, by_model: None };
         round.looked.send_replace(true);
         wanted.limit = super::MOST;
-        if let Some(chosen) = self.choose_by_model(library, Some(session), own, &wanted).await {
+        if let Ok(chosen) = self.choose_by_model(library, Some(session), own, &wanted).await {
             let chosen = self.unmerged_last(&project, dir, chosen).await;
             locked(&round.found).by_model = Some(chosen);
         }
