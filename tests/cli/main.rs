@@ -308,6 +308,42 @@ fn up_twice_is_one_daemon_and_down_stops_it() {
     assert!(!terminal.path().join("home/daemon.json").exists());
 }
 
+#[test]
+fn settings_without_effect_are_listed_without_their_values() {
+    let terminal = Terminal::new();
+    let config = terminal.path().join("config.toml");
+    fs::write(&config, "[memory]\nlayuot = 'claude'\n[model]\napi_key = 'sk-c4n4ry'\n[foo]\n")
+        .unwrap();
+    let config = config.to_string_lossy();
+    let settings = [("BETHINK_CONFIG", &*config), ("BETHINK_DAEMON__SOKCET", "c4n4ry")];
+    for words in ["doctor", "config list"] {
+        let words: Vec<_> = words.split(' ').collect();
+        let ended = terminal.run_with(&words, &settings);
+        let said =
+            format!("{}{}", ended.out, ended.err).split_whitespace().collect::<Vec<_>>().join(" ");
+        for expect in [
+            "`memory.layuot` is not a setting and has no effect; did you mean `memory.layout`?",
+            "did you mean `model.api_key_env`?",
+            "`foo` is not a setting",
+            "BETHINK_DAEMON__SOKCET is not a setting and has no effect; did you mean `BETHINK_DAEMON__SOCKET`?",
+        ] {
+            assert!(said.contains(expect), "{expect}: {said}");
+        }
+        assert!(!said.contains("c4n4ry"), "{said}");
+    }
+    fs::write(&*config, "[daemon]\nlog = 'nonsense==='\n").unwrap();
+    let doctor = terminal.run_with(&["doctor"], &settings);
+    assert!(doctor.code == 1 && doctor.out.contains("`daemon.log` is"), "{doctor:?}");
+}
+
+#[test]
+fn an_import_during_a_pause_says_so() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["pause"]));
+    let imported = terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]);
+    assert!(imported.code == 0 && imported.err.contains("recording is paused"), "{imported:?}");
+}
+
 /// What a person reads about a model that can't be had: where it is and where its key comes from, never the key.
 #[test]
 fn a_model_is_told_of_without_its_key() {

@@ -3,7 +3,7 @@
 use bethink_harness::{Daemon, Home, until};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, PATIENCE, followed, sessions};
+use crate::agent::{Agent, PATIENCE, followed, is_emptied, sessions};
 
 #[test]
 fn what_is_said_during_a_pause_is_skipped_also_later() {
@@ -39,6 +39,23 @@ fn what_is_said_during_a_pause_is_skipped_also_later() {
     assert_eq!(ids, ["u1", "a1", "u3", "a3"]);
     let found = daemon.client().get("/v1/search?q=vault").ok();
     assert_eq!(found["hits"], json!([]), "{found}");
+}
+
+#[test]
+fn no_session_begins_during_a_pause() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "new-in-a-pause");
+    agent.bethink(&["pause"]);
+    agent.say("user", "u1", "Before the pause.");
+    agent.say("assistant", "a1", "Yes.");
+    for event in ["UserPromptSubmit", "Stop", "SessionEnd"] {
+        assert_eq!(agent.hook(event).code, Some(0));
+    }
+    is_emptied(&daemon);
+    assert_eq!(sessions(&mut daemon.client()), [] as [Value; 0]);
+    agent.bethink(&["resume"]);
+    agent.hook("Stop").is_silent();
+    assert_eq!(followed(&daemon, 2).1, ["u1", "a1"]);
 }
 
 /// Its title and the summary of a compaction by the agent are made from the whole conversation.

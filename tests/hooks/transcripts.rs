@@ -1,7 +1,7 @@
 //! Transcripts that grow, and what else may happen to them.
 
 use bethink_harness::{Daemon, Home, until};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agent::{Agent, PATIENCE, fixture, followed, ids, sessions};
 
@@ -81,6 +81,47 @@ fn a_line_that_is_half_written_waits_for_its_other_half() {
     followed(&daemon, 1);
     agent.write("tent\":\"second\"}}\n");
     agent.hook("Stop").is_silent();
+    assert_eq!(followed(&daemon, 2).1, ["u1", "a1"]);
+}
+
+#[test]
+fn a_last_line_without_a_line_end_counts_once_the_session_has_ended() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "ended");
+    agent.say("user", "u1", "first");
+    let last = json!({ "type": "assistant", "uuid": "a1", "sessionId": "ended", "cwd": agent.project,
+        "message": { "role": "assistant", "content": "second" } });
+    agent.write(last.to_string());
+    agent.hook("SessionEnd").is_silent();
+    followed(&daemon, 2);
+    // The session is resumed.
+    agent.write("\n");
+    agent.say("user", "u2", "third");
+    agent.hook("SessionEnd").is_silent();
+    assert_eq!(followed(&daemon, 3).1, ["u1", "a1", "u2"]);
+}
+
+#[test]
+fn a_session_that_hooks_recorded_is_not_imported_again() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "known");
+    agent.say("user", "u1", "first");
+    agent.hook("Stop").is_silent();
+    let (id, _) = followed(&daemon, 1);
+    let file = agent.transcript.to_string_lossy().into_owned();
+    let import = || {
+        let told = agent.bethink(&["import", &file, "--json"]);
+        serde_json::from_str::<Value>(&told.out).unwrap()
+    };
+    let told = import();
+    assert_eq!((&told["session_id"], &told["already_imported"]), (&json!(id), &json!(true)));
+    agent.write(
+        json!({ "type": "assistant", "uuid": "a1", "sessionId": "known", "cwd": agent.project,
+            "message": { "role": "assistant", "content": "second" } })
+        .to_string(),
+    );
+    let told = import();
+    assert_eq!((&told["messages"], &told["already_imported"]), (&json!(2), &json!(false)));
     assert_eq!(followed(&daemon, 2).1, ["u1", "a1"]);
 }
 

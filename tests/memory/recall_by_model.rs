@@ -99,6 +99,7 @@ fn what_can_not_be_used_is_refused_and_the_words_go_on() {
         (&answer["strategy"], &answer["memories"][0]["name"]),
         (&json!("embedded"), &json!("rope"))
     );
+    assert!(answer["model_failure"].is_string(), "{answer}");
     assert_eq!(recalls(&server).len(), 1);
 }
 

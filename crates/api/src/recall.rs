@@ -80,6 +80,9 @@ pub struct RecallAnswer {
     pub searched: u64,
     /// How the memories were chosen.
     pub strategy: Strategy,
+    /// Why the choice of the model that was asked could not be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_failure: Option<String>,
 }
 
 /// A memory as it is added to a prompt.

@@ -277,6 +277,9 @@ pub(crate) enum CliCommand {
         output: Option<PathBuf>,
     },
     /// Replay a recorded session; show prompt sizes and compactions
+    ///
+    /// If a model is configured, it is called as in any other session, for summaries, notes and recall; its calls may cost money.
+    /// To replay without it, set BETHINK_MODEL__PROVIDER=none when you start the daemon.
     #[command(after_help = "Example: bethink replay session.jsonl --window 60000")]
     Replay(Replay),
     /// Add bethink to an agent's settings

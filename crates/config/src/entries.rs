@@ -74,8 +74,10 @@ pub fn with_setting(
         }
     }
     let text = document.to_string();
-    load::check(file, &text)?;
-    Ok(text)
+    match key.is_usable(&mut load::check(file, &text)?) {
+        true => Ok(text),
+        false => Err(refused()),
+    }
 }
 
 /// Returns the error for an unknown key, which lists the keys of its section, or all sections.
@@ -123,7 +125,7 @@ mod tests {
             let emptied = set("", key, "").unwrap();
             assert_eq!(emptied, format!("[{section}]\n{name} = \"\"\n"));
         }
-        assert!(set("", "daemon.listen", "").unwrap_err().contains("a string that is not empty"));
+        assert!(set("", "daemon.listen", "").unwrap_err().contains("expected auto"));
         assert!(set("", "capture.exclude", "").unwrap().contains("exclude = []"));
     }
 
@@ -146,12 +148,54 @@ mod tests {
     }
 
     #[test]
+    fn a_servers_url_can_be_set_only_if_it_can_be_used() {
+        let urls = [
+            ("https://host", true),
+            ("http://127.0.0.1:8080/v1", true),
+            ("http://[::1]:80", true),
+            ("", true),
+            ("ftp://x", false),
+            ("notaurl", false),
+            ("127.0.0.1:45111", false),
+            ("http://10.1.2.3:80", false),
+            ("https://user:canary@host", false),
+            ("https://host?key=canary", false),
+        ];
+        for key in ["model.base_url", "gateway.anthropic_url"] {
+            for (url, is_usable) in urls {
+                let done = set("", key, url);
+                assert_eq!(done.is_ok(), is_usable, "{url}: {done:?}");
+                assert!(!done.is_err_and(|error| error.contains("canary")), "{url}");
+            }
+        }
+        let allowed = "[model]\nallow_plain_http = true\n";
+        assert!(set(allowed, "model.base_url", "http://10.1.2.3:80").is_ok());
+        // A value that cannot be used does not keep other settings from being changed.
+        assert!(set("[model]\nbase_url = \"ftp://x\"\n", "daemon.socket", "off").is_ok());
+    }
+
+    #[test]
+    fn what_would_keep_the_daemon_from_starting_is_refused() {
+        for (key, wrong, right) in [
+            ("daemon.listen", "0.0.0.0:1", "[::1]:4747"),
+            ("daemon.listen", "foo", "localhost:0"),
+            ("daemon.log", "nonsense===", "warn,bethink_gateway=debug,rmcp[call]=trace"),
+            ("daemon.log", "bethink=loud", "debug"),
+            ("memory.root", "rel/mem", "/mem"),
+            ("team.dir", "~/team", "/team"),
+        ] {
+            assert!(set("", key, wrong).unwrap_err().contains(key), "{key} {wrong}");
+            assert!(set("", key, right).is_ok(), "{key} {right}");
+        }
+    }
+
+    #[test]
     fn entries_name_where_values_come_from() {
         let dir = tempfile::tempdir().unwrap();
         let config = dir.path().join("config.toml");
         std::fs::write(
             &config,
-            "[model]\napi_key_command = 'echo canary'\n[store]\nurl = 'postgres://a:canary@b/c'\n",
+            "[model]\napi_key_command = 'echo canary'\nbase_url = 'http://u:canary@h'\n[store]\nurl = 'postgres://a:canary@b/c'\n",
         )
         .unwrap();
         let env = |name: &str| match name {

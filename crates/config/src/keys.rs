@@ -1,5 +1,10 @@
 //! A setting's key: the field for its value, and the allowed values.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use url::{Host, Url};
+
 use crate::database_url;
 use crate::error::{ConfigError, SettingOrigin};
 use crate::paths::is_path_pattern;
@@ -28,6 +33,14 @@ pub(crate) enum KeyTarget {
     Flag(fn(&mut Settings) -> &mut bool),
     /// Text. It may be empty if the default is.
     Text(fn(&mut Settings) -> &mut String),
+    /// The address to listen on, which only programs of this machine can reach.
+    Listen(fn(&mut Settings) -> &mut String),
+    LogFilter(fn(&mut Settings) -> &mut String),
+    /// An absolute path, because the daemon's current directory is not the user's. It may be empty.
+    Directory(fn(&mut Settings) -> &mut String),
+    /// The URL of a server, which is shown only if it is valid, because others may contain a password. The daemon starts with an
+    /// invalid one, and reports it: it can work without the server. It may be empty.
+    Url(fn(&mut Settings) -> &mut String),
     /// One of a few words.
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
     /// The name of an environment variable. A value that is not a valid name is never shown, because it may be a misplaced
@@ -70,6 +83,16 @@ impl SettingKey {
                 true => "a string".into(),
                 false => "a string that is not empty".into(),
             },
+            KeyTarget::Listen(_) => "auto, or IP:PORT or localhost:PORT of this machine only, such as 127.0.0.1:4750, because sessions contain whatever the agent has read".into(),
+            KeyTarget::LogFilter(_) => {
+                "error, warn, info, debug, trace or off; or parts of the program with their levels, such as info,bethink_gateway=debug".into()
+            }
+            KeyTarget::Directory(_) => "an absolute path, or an empty string for the default".into(),
+            KeyTarget::Url(_) => format!(
+                "a URL such as https://host or http://127.0.0.1:8080, without user name, password, query and fragment, or an empty \
+                 string for the default; http to another machine only after `{}.allow_plain_http` is set to true",
+                self.section
+            ),
             KeyTarget::Database(_) => database_url::allowed(),
             KeyTarget::Either(_, words) => either(words),
             KeyTarget::Variable(_) => {
@@ -90,9 +113,10 @@ impl SettingKey {
 
     pub(crate) fn refused(&self, origin: SettingOrigin, given: String) -> ConfigError {
         let given = match self.place {
-            KeyTarget::Variable(_) | KeyTarget::Hidden(_) | KeyTarget::Database(_) => {
-                INVALID.into()
-            }
+            KeyTarget::Variable(_)
+            | KeyTarget::Hidden(_)
+            | KeyTarget::Database(_)
+            | KeyTarget::Url(_) => INVALID.into(),
             _ => given,
         };
         ConfigError::Value { origin, key: self.path(), given, allowed: self.allowed() }
@@ -112,6 +136,13 @@ impl SettingKey {
                 let is_allowed = |text: &str| !text.is_empty() || may_be_empty(place);
                 set(place(settings), text(value, is_allowed))
             }
+            KeyTarget::Listen(place) => set(place(settings), text(value, is_listen)),
+            KeyTarget::LogFilter(place) => set(place(settings), text(value, is_log_filter)),
+            KeyTarget::Directory(place) => {
+                let is_allowed = |text: &str| text.is_empty() || Path::new(text).is_absolute();
+                set(place(settings), text(value, is_allowed))
+            }
+            KeyTarget::Url(place) => set(place(settings), text(value, |_| true)),
             KeyTarget::Database(place) => {
                 let is_allowed = |text: &str| text.is_empty() || database_url::is_valid(text);
                 set(place(settings), text(value, is_allowed))
@@ -132,6 +163,18 @@ impl SettingKey {
                 )
             }
             KeyTarget::Windows(place) => set(place(settings), windows(value)),
+        }
+    }
+
+    /// Returns whether these settings have a value that can be used, where the daemon would start with any.
+    pub(crate) fn is_usable(&self, settings: &mut Settings) -> bool {
+        let plain_http = match self.section {
+            "model" => settings.model.allow_plain_http,
+            _ => settings.gateway.allow_plain_http,
+        };
+        match self.place {
+            KeyTarget::Url(place) => is_server_url(place(settings), plain_http),
+            _ => true,
         }
     }
 
@@ -163,6 +206,10 @@ impl SettingKey {
             },
             KeyTarget::Text(_)
             | KeyTarget::Hidden(_)
+            | KeyTarget::Listen(_)
+            | KeyTarget::LogFilter(_)
+            | KeyTarget::Directory(_)
+            | KeyTarget::Url(_)
             | KeyTarget::Database(_)
             | KeyTarget::Either(..)
             | KeyTarget::Variable(_) => Some(toml::Value::String(text.to_owned())),
@@ -187,7 +234,12 @@ impl SettingKey {
             KeyTarget::Flag(place) => (*place(settings)).into(),
             KeyTarget::Hidden(place) if !place(settings).is_empty() => HIDDEN.into(),
             KeyTarget::Database(place) => database_url::without_password(place(settings)).into(),
+            KeyTarget::Url(place) if !is_server_url(place(settings), true) => HIDDEN.into(),
             KeyTarget::Text(place)
+            | KeyTarget::Listen(place)
+            | KeyTarget::LogFilter(place)
+            | KeyTarget::Directory(place)
+            | KeyTarget::Url(place)
             | KeyTarget::Hidden(place)
             | KeyTarget::Either(place, _)
             | KeyTarget::Variable(place) => place(settings).clone().into(),
@@ -201,6 +253,52 @@ impl SettingKey {
             }
         }
     }
+}
+
+/// Returns the address that a setting such as `localhost:4750` names, if only this machine can reach it.
+pub fn loopback(listen: &str) -> Option<SocketAddr> {
+    let address = match listen.strip_prefix("localhost:") {
+        Some(port) => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port.parse().ok()?),
+        None => listen.parse().ok()?,
+    };
+    address.ip().is_loopback().then_some(address)
+}
+
+fn is_listen(text: &str) -> bool {
+    text == "auto" || loopback(text).is_some()
+}
+
+/// Returns whether each part of a log filter is a level, the name of a part of the program, or both. Parts with spans are left
+/// to the log.
+fn is_log_filter(text: &str) -> bool {
+    let levels = ["error", "warn", "info", "debug", "trace", "off"];
+    let is_level = |text: &str| levels.contains(&text.to_ascii_lowercase().as_str());
+    let is_target =
+        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_:-".contains(c));
+    !text.is_empty()
+        && text.split(',').map(str::trim).all(|part| match part.split_once('=') {
+            _ if part.contains(['[', ']', '{', '}']) => true,
+            Some((target, level)) => is_target(target) && is_level(level),
+            None => is_level(part) || is_target(part),
+        })
+}
+
+/// Returns whether this is the URL of a server, or empty.
+fn is_server_url(text: &str, allow_plain_http: bool) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    let Ok(url) = Url::parse(text) else { return false };
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => return false,
+    };
+    let is_encrypted = url.scheme() == "https";
+    // A user name would also be in a text such as `host@`, which has an empty one.
+    let is_bare = url.query().is_none() && url.fragment().is_none() && !text.contains('@');
+    is_bare && (is_encrypted || url.scheme() == "http" && (is_here || allow_plain_http))
 }
 
 fn set<T>(place: &mut T, value: Option<T>) -> bool {
@@ -270,3 +368,29 @@ const MAX_MONEY: f64 = 1_000_000.0;
 /// Whether the configured model or the built-in algorithm is used.
 pub(crate) const STRATEGIES: &[&str] = &["model", "embedded"];
 pub(crate) const WHO_OR_NOBODY: &[&str] = &["model", "embedded", "off"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_served() {
+        for listen in ["127.0.0.1:0", "127.0.0.2:80", "[::1]:4747", "localhost:4747"] {
+            assert!(loopback(listen).is_some(), "{listen}");
+        }
+        for listen in [
+            "0.0.0.0:4747",
+            "[::]:4747",
+            "192.168.1.2:1",
+            "10.0.0.1:1",
+            "",
+            "4747",
+            "127.0.0.1",
+            "localhost:x",
+            "localhost:99999",
+            "example.org:80",
+        ] {
+            assert!(loopback(listen).is_none(), "{listen}");
+        }
+    }
+}

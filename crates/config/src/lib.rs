@@ -15,7 +15,8 @@ pub mod settings;
 pub use entries::SettingEntry;
 pub use error::{ConfigError, SettingOrigin};
 pub use home::Home;
-pub use load::{Loaded, Overrides, UnknownKey};
+pub use keys::loopback;
+pub use load::{Loaded, Overrides, UnknownKey, unknown_variables};
 pub use paths::PathPattern;
 pub use settings::{
     CaptureSettings, CompactSettings, ContextSettings, DaemonSettings, GatewaySettings,

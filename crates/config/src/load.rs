@@ -8,6 +8,9 @@ use crate::home::{Home, xdg_dir};
 use crate::keys::SettingKey;
 use crate::settings::{KEYS, Settings};
 
+/// Least similarity, from 0 to 1, of a name that is suggested.
+const SIMILAR: f64 = 0.85;
+
 /// Settings from the command line, which take precedence over all others.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
@@ -16,25 +19,54 @@ pub struct Overrides {
     pub listen: Option<String>,
 }
 
-/// The settings, and the file's unknown keys, which have no effect.
+/// The settings, and the unknown keys, which have no effect.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub settings: Settings,
     pub warnings: Vec<UnknownKey>,
 }
 
-/// An unknown key or section.
+/// An unknown key, section or variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey {
-    pub file: PathBuf,
+    pub origin: SettingOrigin,
     /// `section` or `section.key`.
     pub key: String,
+    /// The key, section or variable that was probably meant.
+    pub similar: Option<String>,
 }
 
 impl fmt::Display for UnknownKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: `{}` is not a setting and has no effect", self.file.display(), self.key)
+        match &self.origin {
+            SettingOrigin::Variable(name) => write!(f, "the environment variable {name}")?,
+            origin => write!(f, "{origin}: `{}`", self.key)?,
+        }
+        f.write_str(" is not a setting and has no effect")?;
+        let meant = |similar: &String| write!(f, "; did you mean `{similar}`?");
+        self.similar.as_ref().map_or(Ok(()), meant)
     }
+}
+
+/// Returns the variables of these names that look like settings, and are not.
+pub fn unknown_variables(names: impl Iterator<Item = String>) -> Vec<UnknownKey> {
+    let known: Vec<String> = KEYS.iter().map(SettingKey::variable).collect();
+    let unknown = names.filter(|name| {
+        name.starts_with("BETHINK_") && name.contains("__") && !known.contains(name)
+    });
+    let unknown = unknown.map(|name| UnknownKey {
+        key: name.trim_start_matches("BETHINK_").replacen("__", ".", 1).to_lowercase(),
+        similar: similar(&name, &known),
+        origin: SettingOrigin::Variable(name),
+    });
+    unknown.collect()
+}
+
+/// Returns the name that was probably meant by a mistyped or incomplete one.
+fn similar(name: &str, known: &[String]) -> Option<String> {
+    let rated = known.iter().map(|one| (strsim::jaro_winkler(name, one), one));
+    let best = rated.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (best.0 >= SIMILAR).then(|| best.1.clone())
 }
 
 impl Settings {
@@ -81,11 +113,12 @@ pub(crate) fn config_path(
     named.map(Path::to_path_buf).or_else(variable).or_else(|| default_config(env))
 }
 
-/// Checks the text of a config file.
-pub(crate) fn check(file: &Path, text: &str) -> Result<(), ConfigError> {
+/// Returns the settings of a config file with this text, if they are valid.
+pub(crate) fn check(file: &Path, text: &str) -> Result<Settings, ConfigError> {
     let mut settings = Settings::default();
     read_file(&mut settings, file, text)?;
-    check_order(&settings)
+    check_order(&settings)?;
+    Ok(settings)
 }
 
 pub(crate) fn config_text(
@@ -109,10 +142,14 @@ fn read_file(
     let table: toml::Table = text.parse().map_err(|error| syntax(file, text, &error))?;
     let origin = || SettingOrigin::File(file.to_path_buf());
     let mut warnings = Vec::new();
-    let mut warn = |key: String| warnings.push(UnknownKey { file: file.to_path_buf(), key });
+    let mut warn = |key: String, similar| {
+        warnings.push(UnknownKey { origin: origin(), key, similar });
+    };
     for (section, value) in &table {
-        if !KEYS.iter().any(|key| key.section == section) {
-            warn(section.clone());
+        let keys: Vec<_> = KEYS.iter().filter(|key| key.section == section).collect();
+        if keys.is_empty() {
+            let sections: Vec<_> = KEYS.iter().map(|key| key.section.to_owned()).collect();
+            warn(section.clone(), similar(section, &sections));
             continue;
         }
         let Some(entries) = value.as_table() else {
@@ -128,7 +165,11 @@ fn read_file(
             match SettingKey::find(section, name) {
                 Some(key) if key.put(settings, value) => {}
                 Some(key) => return Err(key.refused(origin(), value.to_string())),
-                None => warn(format!("{section}.{name}")),
+                None => {
+                    let names: Vec<_> = keys.iter().map(|key| key.name.to_owned()).collect();
+                    let meant = similar(name, &names).map(|name| format!("{section}.{name}"));
+                    warn(format!("{section}.{name}"), meant);
+                }
             }
         }
     }
@@ -246,6 +287,7 @@ mod tests {
                 "hold",
                 "/a",
                 "postgres://a/b",
+                "127.0.0.1:1",
             ]
             .iter()
             .filter(|text| {
@@ -263,7 +305,13 @@ mod tests {
         for (file, expect) in [
             ("[daemon]\nmax_depth = -1", "`daemon.max_depth` is -1; expected a whole number"),
             ("[daemon]\nsocket = 'yes'", "`daemon.socket` is \"yes\"; expected true or false"),
-            ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; expected a string"),
+            ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; expected auto, or IP:PORT"),
+            ("[daemon]\nlisten = '0.0.0.0:1'", "`daemon.listen` is \"0.0.0.0:1\"; expected auto"),
+            ("[daemon]\nlog = 'nonsense==='", "`daemon.log` is \"nonsense===\"; expected error"),
+            (
+                "[memory]\nroot = 'rel/mem'",
+                "`memory.root` is \"rel/mem\"; expected an absolute path",
+            ),
             ("[context]\nauto_percent = 101", "expected a number from 0 to 100"),
             ("[context]\nmicrocompact_tools = [1]", "expected a list of strings"),
             ("[capture]\nexclude = ['secret']", "expected a list of paths that are absolute"),
@@ -306,6 +354,7 @@ mod tests {
             Case::new(&format!("[model]\napi_key = '{key}'\napi_key_command = 'echo {key}'"));
         let loaded = case.load(&Overrides::default()).unwrap();
         assert_eq!(loaded.warnings[0].key, "model.api_key");
+        assert_eq!(loaded.warnings[0].similar.as_deref(), Some("model.api_key_env"));
         assert!(!format!("{loaded:?}").contains("canary"));
     }
 
@@ -348,6 +397,16 @@ mod tests {
         let warnings = case.load(&Overrides::default()).unwrap().warnings;
         let keys: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
         assert_eq!(keys, ["colour", "daemon.lisen", "gateway.on"]);
+        let similar: Vec<_> = warnings.iter().map(|warning| warning.similar.as_deref()).collect();
+        assert_eq!(similar, [None, Some("daemon.listen"), None]);
+        let names = ["BETHINK_DAEMON__LISTNE", "BETHINK_DAEMON__LISTEN", "BETHINK_HOME", "A__B"];
+        let unknown = unknown_variables(names.map(str::to_owned).into_iter());
+        assert_eq!(unknown.len(), 1, "{unknown:?}");
+        assert_eq!(
+            unknown[0].to_string(),
+            "the environment variable BETHINK_DAEMON__LISTNE is not a setting and has no effect; did you mean \
+             `BETHINK_DAEMON__LISTEN`?"
+        );
     }
 
     #[test]

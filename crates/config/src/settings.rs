@@ -101,11 +101,11 @@ settings! {
     daemon: DaemonSettings {
         /// A loopback address, or `auto`: the port of 127.0.0.1 that the home chose at its first start, 4747 if that one was
         /// free.
-        listen: Text = "auto",
+        listen: Listen = "auto",
         /// Whether to listen on the Unix socket `$BETHINK_HOME/daemon.sock` as well.
         socket: Flag = true,
         /// Filter of the log, unless `BETHINK_LOG` is set.
-        log: Text = "info",
+        log: LogFilter = "info",
         /// Maximum size of a request, in bytes. A turn with a dozen screenshots in base64 takes about 40 MiB.
         max_body_bytes: Whole(1_024, 1 << 32) = 64 << 20,
         /// Maximum total size of the request bodies that are read or handled at the same time, apart from small ones.
@@ -221,7 +221,7 @@ settings! {
         /// With `none`, bethink itself sends no part of a session to a model.
         provider: Either(&["none", "anthropic", "openai"]) = "none",
         /// Scheme, host, port and path prefix of another server. If empty, the provider's own.
-        base_url: Text = "",
+        base_url: Url = "",
         /// The model's name. If empty, each session's own model is used.
         name: Text = "",
         /// The model for notes and recall. If empty, `name` is used.
@@ -263,7 +263,7 @@ settings! {
     #[derive(Debug)]
     memory: MemorySettings {
         /// The directory of all projects' memories. If empty, the layout's default.
-        root: Text = "",
+        root: Directory = "",
         /// `bethink` (in the home) or `claude` (Claude Code's own directories, so that both share one memory). Another
         /// agent's files are only changed if the user chooses this.
         layout: Either(&["bethink", "claude"]) = "bethink",
@@ -286,7 +286,7 @@ settings! {
     team: TeamSettings {
         /// A folder that people share without git, for example with a program that synchronizes files. The folder has a
         /// subfolder for each project that has no folder of its own. If empty, `team` in the project's memory.
-        dir: Text = "",
+        dir: Directory = "",
         /// The repository that `team init` clones if `--remote` is not given.
         remote: Text = "",
         /// How long git may wait for a remote. A team's memory has only a few megabytes, so a slower remote is probably
@@ -311,15 +311,15 @@ settings! {
         /// default.
         compaction: Either(&["model", "client"]) = "model",
         /// Scheme, host and port of another server. If empty, the provider's own.
-        anthropic_url: Hidden = "",
+        anthropic_url: Url = "",
         /// The environment variable with the key, or the command that prints it. If both are empty, the client's own
         /// credentials are used.
         anthropic_key_env: Variable = "",
         anthropic_key_command: Hidden = "",
-        openai_url: Hidden = "",
+        openai_url: Url = "",
         openai_key_env: Variable = "",
         openai_key_command: Hidden = "",
-        gemini_url: Hidden = "",
+        gemini_url: Url = "",
         gemini_key_env: Variable = "",
         gemini_key_command: Hidden = "",
         /// Allows keys and conversations to be sent unencrypted to another machine.

@@ -27,8 +27,9 @@ impl HookService {
     ) -> Result<()> {
         let input = &delivery.input;
         let cwd = input.cwd.as_deref();
+        let is_last = delivery.event == HookEvent::SessionEnd;
         if let Some(path) = input.transcript_path.as_deref().map(Path::new)
-            && self.follow(who, tails, path, None, cwd).await?
+            && self.follow(who, tails, path, None, cwd, is_last).await?
         {
             // The messages of its subagents come from the same source.
             return Ok(());
@@ -36,12 +37,13 @@ impl HookService {
         if let Some(path) = input.agent_transcript_path.as_deref().map(Path::new)
             && delivery.event == HookEvent::SubagentStop
         {
-            self.follow(who, tails, path, Some(agent_of(path)), cwd).await?;
+            self.follow(who, tails, path, Some(agent_of(path)), cwd, false).await?;
         }
         Ok(())
     }
 
-    /// Reads one file to its end. Returns whether the session's messages come from another source.
+    /// Reads one file to its end. With `is_last`, nothing more is written to it, so its last line counts even if it has no line
+    /// end. Returns whether the session's messages come from another source.
     async fn follow(
         &self,
         who: &Who,
@@ -49,12 +51,15 @@ impl HookService {
         path: &Path,
         agent: Option<String>,
         cwd: Option<&str>,
+        is_last: bool,
     ) -> Result<bool> {
         let mut mark = match self.session_of_client(who).await? {
             Some(session) => {
                 let file = path.to_string_lossy().into_owned();
                 self.cx.store().transcript_position(session, file).await?.unwrap_or_default()
             }
+            // No session begins during a pause. What was said before it is read after the pause.
+            None if self.cx.recording_pause().is_some() => return Ok(false),
             None => TranscriptPosition::default(),
         };
         if mark.elsewhere {
@@ -65,15 +70,20 @@ impl HookService {
             if self.cx.stopping().is_cancelled() {
                 return Err(ServiceError::new(ErrorKind::ShuttingDown, "the daemon is stopping"));
             }
-            let stretch;
+            let mut stretch;
             (tail, stretch) = self.read_on(tail, mark.clone()).await?;
             let more = stretch.more;
+            if is_last && !more {
+                tail.end(&mut stretch.found);
+            }
             self.take_in_stretch(who, &mut mark, &tail, stretch, path, cwd).await?;
             if !more || mark.elsewhere {
                 break;
             }
         }
-        tails.insert(path.to_owned(), tail);
+        if !is_last {
+            tails.insert(path.to_owned(), tail);
+        }
         Ok(mark.elsewhere)
     }
 

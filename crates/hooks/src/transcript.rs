@@ -107,6 +107,17 @@ impl Tail {
         Ok(stretch)
     }
 
+    /// Takes a last line without a line end, once nothing more is written. It is read again if the session continues, so the
+    /// stored position is before it, and this reader must not be used afterwards.
+    pub(crate) fn end(&mut self, found: &mut Vec<FoundMessage>) {
+        if self.read == self.settled.bytes() {
+            return;
+        }
+        let agent = self.agent.clone();
+        let line_end = Bytes::from_static(b"\n");
+        self.reader.feed(line_end, |line| found.extend(message(line, agent.as_deref())));
+    }
+
     fn open(&self, most: u64) -> Result<File, TranscriptUnreadable> {
         // Opening a FIFO would wait for its writer, and reading from a device might never end.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;

@@ -47,8 +47,8 @@ impl HookService {
         let pause = self.cx.recording_pause()?;
         let until = pause.until.map_or_else(String::new, |until| format!(" until {until}"));
         Some(format!(
-            "<system-reminder>bethink is paused{until}: nothing from this session is recorded or learned. `bethink resume` \
-             ends the pause.</system-reminder>"
+            "<system-reminder>bethink is paused{until}: nothing that is said during the pause is recorded or learned. \
+             `bethink resume` ends the pause.</system-reminder>"
         ))
     }
 

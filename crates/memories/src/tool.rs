@@ -60,7 +60,16 @@ impl MemoryService {
             }
         };
         let session = call.session_id.map(SessionId);
-        match (ToolRun { memories: self, project: &project, session }).run(command).await {
+        let allowed = match command {
+            ToolCommand::View { .. } => Ok(()),
+            _ => self.refuse_if_unrecorded(&call.project_dir),
+        };
+        let run = ToolRun { memories: self, project: &project, session };
+        let done = match allowed {
+            Ok(()) => run.run(command).await,
+            Err(refusal) => Err(refusal.into()),
+        };
+        match done {
             Ok(content) => Ok(api::MemoryToolResult { content, is_error: false }),
             Err(ToolRefusal::ForModel(content)) => {
                 Ok(api::MemoryToolResult { content, is_error: true })

@@ -3,7 +3,7 @@
 //! The fork edits a copy in memory. The result is merged with the file like any draft, so a person's lines stay,
 //! including those written while the model was working.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bethink_agent::{Done, Permit, Tool, ToolCall};
 use bethink_models::{Errand, Purpose};
@@ -85,12 +85,16 @@ impl NotesService {
             client: None,
         };
         let Ok(finished) = self.models.ask(errand).await.ended else { return Ok(None) };
-        let notes = match tool {
-            Some(tool) => tool.notes.into_inner().unwrap_or_else(PoisonError::into_inner),
+        let notes = match &tool {
+            Some(tool) => locked(&tool.notes).clone(),
             None => self.edit_by_blocks(errand, notes, &finished.text),
         };
         let changed = notes.edits > 0;
         self.models.judged(session.id, Purpose::Notes, changed);
+        if !changed {
+            let message = "the model did not change the notes".to_owned();
+            self.models.tell_model(errand, ModelStep::Refused { message });
+        }
         Ok(changed.then_some(notes.text))
     }
 

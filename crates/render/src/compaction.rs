@@ -2,7 +2,7 @@
 
 use bethink_api::Compaction;
 use bethink_terminal::words::{count, percent, plural};
-use bethink_terminal::{StyledText, TerminalLook, Tone};
+use bethink_terminal::{StyledText, TerminalLook, Tone, hanging};
 
 /// Width of the column with the rows' names.
 const NAMES: usize = 12;
@@ -43,7 +43,12 @@ pub fn panel(
     // An attempt at the final level is not shown: it only tried other sizes.
     let own = format!("{}: ", c.level);
     let others = c.attempts.iter().filter(|reason| !reason.starts_with(&own));
-    lines.extend(others.take(NAMED).map(|reason| name("not used").dim(reason.clone())));
+    // A reason says what to do, so it is not cut off.
+    lines.extend(
+        others
+            .take(NAMED)
+            .flat_map(|reason| hanging(&name("not used"), Tone::Dim, reason, look.width)),
+    );
     if c.undone_at.is_some() {
         lines.push(
             name("undone").plain("the prompt shows the messages again instead of the summary"),
@@ -202,6 +207,13 @@ mod tests {
             lines.iter().map(|line| line.render(LineMode::One, false) + "\n").collect();
         assert!(text.contains("kept        no messages, only the summary\n"), "{text}");
         assert!(text.contains("not used    full: no model\n"), "{text}");
+        let reason = "full: auth: no API key: set the environment variable that the setting names";
+        let one = Compaction { attempts: vec![reason.into()], ..compaction() };
+        let lines = panel(&one, 24_000, Some(92), TerminalLook::plain(40));
+        let text: String =
+            lines.iter().map(|line| line.render(LineMode::One, false) + " ").collect();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(reason), "{words}");
         assert!(!text.contains("only 0 tokens"), "{text}");
     }
 

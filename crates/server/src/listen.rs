@@ -2,21 +2,17 @@
 
 use std::fs::{self, Permissions};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
+use bethink_config::loopback;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    #[error("`{0}` is not a valid address to listen on: use IP:PORT, localhost:PORT or auto")]
-    NotAnAddress(String),
-    #[error(
-        "{0} is not a loopback address: use 127.0.0.1, [::1] or localhost, because sessions contain \
-         whatever the agent has read"
-    )]
-    NotLoopback(SocketAddr),
+    #[error("`{0}` is not an address of this machine only, such as 127.0.0.1:4750")]
+    NotLoopback(String),
     #[error(
         "could not listen on {address}; if another program uses the port, let bethink choose a different one: \
          `bethink config set daemon.listen auto`"
@@ -30,7 +26,8 @@ pub enum ListenError {
 
 /// Listens on the address in the settings.
 pub(crate) async fn tcp(listen: &str) -> Result<(TcpListener, SocketAddr), ListenError> {
-    bind(loopback(listen)?).await
+    let address = loopback(listen).ok_or_else(|| ListenError::NotLoopback(listen.to_owned()))?;
+    bind(address).await
 }
 
 pub(crate) async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ListenError> {
@@ -65,36 +62,9 @@ pub(crate) fn is_own_user(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
 }
 
-fn loopback(listen: &str) -> Result<SocketAddr, ListenError> {
-    let wrong = || ListenError::NotAnAddress(listen.to_owned());
-    let address = match listen.strip_prefix("localhost:") {
-        Some(port) => {
-            SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port.parse().map_err(|_| wrong())?)
-        }
-        None => listen.parse().map_err(|_| wrong())?,
-    };
-    if address.ip().is_loopback() { Ok(address) } else { Err(ListenError::NotLoopback(address)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_loopback_is_served() {
-        for listen in ["127.0.0.1:0", "127.0.0.2:80", "[::1]:4747", "localhost:4747"] {
-            assert!(loopback(listen).is_ok(), "{listen}");
-        }
-        for listen in ["0.0.0.0:4747", "[::]:4747", "192.168.1.2:1", "10.0.0.1:1"] {
-            let error = loopback(listen).unwrap_err();
-            assert!(matches!(error, ListenError::NotLoopback(_)), "{listen}");
-        }
-        for listen in ["", "4747", "127.0.0.1", "localhost:x", "localhost:99999", "example.org:80"]
-        {
-            let error = loopback(listen).unwrap_err();
-            assert!(matches!(error, ListenError::NotAnAddress(_)), "{listen}");
-        }
-    }
 
     #[tokio::test]
     async fn a_dead_daemons_socket_is_replaced_and_a_file_is_not() {

@@ -65,22 +65,27 @@ impl TransferService {
         Ok(read.map(|(_, session, added)| (session, added)))
     }
 
-    /// Returns `None` if the transcript is excluded from recording. With `needs_answer`, also returns `None` if the
-    /// transcript has neither a session nor an answer yet.
+    /// Returns `None` if the transcript is excluded from recording. With `is_followed`, which a person did not ask for, also
+    /// returns `None` if the transcript has no session, and it has no answer yet or recording is paused. Otherwise, the file
+    /// is complete, so its last line counts even if it has no line end.
     async fn read_tail(
         &self,
         source: &TranscriptSource,
         tail: AgentTail,
-        needs_answer: bool,
+        is_followed: bool,
     ) -> Result<Option<(AgentTail, SessionId, u64)>> {
         let most = self.cx.settings().daemon.max_import_bytes;
         let (mut tail, mut stretch) = read_on(tail, most).await?;
+        if !is_followed {
+            tail.end(&mut stretch);
+        }
         let path = source.path.to_string_lossy().into_owned();
         if self.is_excluded(&tail, &path) {
             return Ok(None);
         }
         self.leave_out_paused(&tail, &mut stretch.messages);
-        let may_begin = !needs_answer || stretch.more || stretch.has_answer();
+        let may_begin = !is_followed
+            || self.cx.recording_pause().is_none() && (stretch.more || stretch.has_answer());
         let Some(session) = self.session_for(source, &tail, may_begin).await? else {
             return Ok(None);
         };
@@ -116,6 +121,9 @@ impl TransferService {
                 break;
             }
             (tail, stretch) = read_on(tail, most).await?;
+            if !is_followed {
+                tail.end(&mut stretch);
+            }
             self.leave_out_paused(&tail, &mut stretch.messages);
         }
         if added > 0 {

@@ -149,6 +149,10 @@ impl TransferService {
             payload.path = self.spool().join(payload.path.file_name().unwrap_or_default());
         }
         let path = payload.path.clone();
+        if !spooled && job.progress.watermark.is_none() && self.is_known(&path).await? {
+            let agent = TranscriptAgent::ClaudeCode;
+            return self.run_agent_import(job, runner, agent, payload).await;
+        }
         let result = if job.progress.watermark.as_deref() == Some(SETTLED) {
             self.imported_before(payload.file, session, false).await
         } else {
@@ -164,6 +168,12 @@ impl TransferService {
             drop(tokio::fs::remove_file(&path).await);
         }
         serde_json::to_value([result?]).map_err(ServiceError::internal)
+    }
+
+    /// Returns whether hooks or an earlier import recorded the session of Claude Code's file at this path.
+    async fn is_known(&self, path: &Path) -> Result<bool> {
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        Ok(self.session_of_agent(TranscriptAgent::ClaudeCode, &id).await?.is_some())
     }
 
     async fn run_agent_import(

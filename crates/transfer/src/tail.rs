@@ -143,6 +143,18 @@ impl AgentTail {
         Ok(stretch)
     }
 
+    /// If all has been read, takes a last line without a line end. This reader must not be used afterwards.
+    pub(crate) fn end(&mut self, stretch: &mut TailStretch) {
+        if stretch.more {
+            return;
+        }
+        let mut rest = self.converter.as_mut().map(TranscriptReader::finish).unwrap_or_default();
+        if !rest.ends_with(b"\n") {
+            rest.push(b'\n');
+        }
+        self.lines.feed(Bytes::from(rest), |line| stretch.add(line));
+    }
+
     /// Restarts if the file was replaced, was truncated, or differs before the current position.
     fn check(&mut self, file: &mut File) -> io::Result<()> {
         let meta = file.metadata()?;

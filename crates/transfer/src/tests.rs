@@ -382,6 +382,11 @@ async fn an_agents_sessions_are_imported_once_and_read_on() {
     let new: Vec<_> = more.files.iter().filter(|file| !file.already_imported).collect();
     assert_eq!((new.len(), new[0].messages), (1, 4));
     assert_eq!(codex_session(&transfer, "fork").await.last_seq.0, 3);
+    // A line that is read in two parts, and a last one without a line end.
+    dir.add("1-main", &codex_said(5, "user", &"long ".repeat(1 << 20)));
+    dir.add("1-main", codex_said(6, "assistant", "done").trim_end());
+    dir.import(&transfer).await;
+    assert_eq!(codex_session(&transfer, "main").await.last_seq.0, 6);
     transfer.cx.stop().await;
 }
 
@@ -435,8 +440,15 @@ async fn what_was_said_in_a_pause_is_not_followed() {
     dir.begin("a", &json!({ "id": "a", "cwd": "/project" }));
     dir.add("a", &said(&paused, 1, "user", "the vault code is 7"));
     dir.add("a", &said(&paused, 2, "assistant", "a vault"));
+    dir.begin("b", &json!({ "id": "b", "cwd": "/project" }));
+    dir.add("b", &(codex_said(1, "user", "mend the roof") + &codex_said(2, "assistant", "mended")));
     follow().await;
+    transfer.follow(agent, dir.path("b")).await.unwrap();
+    let begun = transfer.cx.store().client_session("codex".to_owned(), "b".to_owned()).await;
+    assert_eq!(begun.unwrap(), None, "no session begins during a pause");
     transfer.cx.resume_recording().await.unwrap();
+    transfer.follow(agent, dir.path("b")).await.unwrap();
+    assert_eq!(codex_session(&transfer, "b").await.last_seq.0, 2);
     let later = bethink_service::rfc3339(transfer.cx.now());
     dir.add("a", &said(&later, 3, "user", "mend the gate"));
     dir.add("a", &said(&later, 4, "assistant", "mended"));

@@ -3,10 +3,10 @@
 use std::pin::pin;
 
 use bethink_api::{CompactRequest, Compaction, ExpandQuery, Session};
-use bethink_client::Client;
+use bethink_client::{Client, ClientError};
 use bethink_render::short_ids;
 use bethink_terminal::words::{ago, count};
-use bethink_terminal::{Screen, StyledText, TextTable, Tone};
+use bethink_terminal::{Screen, StyledText, TerminalLook, TextTable, Tone};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -38,15 +38,34 @@ async fn made(
     session: Uuid,
     request: &CompactRequest,
 ) -> Result<Compaction, CliFailure> {
+    let done = with_model_steps(app, client, session, client.compact(session, request));
+    tokio::select! {
+        done = done => done,
+        _ = tokio::signal::ctrl_c() => Err(CliFailure::hinted(
+            "interrupted, but the daemon still compacts the session",
+            "`bethink compactions` shows when it is done, and `bethink undo` undoes it",
+        )),
+    }
+}
+
+/// Waits for an answer, and shows what the model does for the session until then.
+pub(super) async fn with_model_steps<T>(
+    app: &mut CliApp,
+    client: &Client,
+    session: Uuid,
+    asked: impl Future<Output = Result<T, ClientError>>,
+) -> Result<T, CliFailure> {
     let mut events = client.events(session, None).await?;
-    let mut asked = pin!(client.compact(session, request));
+    let mut asked = pin!(asked);
+    // A note is wrapped, so a reason is shown in full.
+    let look = TerminalLook { width: usize::MAX, ..app.screen.look };
     loop {
         tokio::select! {
             // Events that arrived before the answer are shown before it.
             biased;
             event = events.next() => match event? {
                 Some(event) if event.kind == "model" => {
-                    if let Some(line) = event::event(&event.kind, &event.data, app.screen.look) {
+                    if let Some(line) = event::event(&event.kind, &event.data, look) {
                         app.screen.note(line)?;
                     }
                 }

@@ -1,6 +1,9 @@
 //! `bethink config …`: lists the settings with their origins, and changes the config file.
 
-use bethink_config::{SettingEntry, SettingOrigin, entries};
+use bethink_config::{
+    ConfigError, Overrides, SettingEntry, SettingOrigin, Settings, UnknownKey, entries,
+    unknown_variables,
+};
 use bethink_terminal::{StyledText, TextTable, Tone};
 use serde_json::{Value, json};
 
@@ -42,6 +45,9 @@ fn list(app: &mut CliApp) -> Done {
         ]);
     }
     screen.lines(table.lines(screen.look.width))?;
+    for one in unknown().map_err(|error| refused(&error))? {
+        screen.note(StyledText::new().put(Tone::Warn, one.to_string()))?;
+    }
     Ok(screen.hint(format!("the config file is {}", file()?.display()))?)
 }
 
@@ -82,6 +88,14 @@ fn set(app: &mut CliApp, key: &str, given: &str) -> Done {
     Ok(screen.hint(next)?)
 }
 
+/// Returns the keys of the config file, and the environment variables, that have no effect.
+pub(super) fn unknown() -> Result<Vec<UnknownKey>, ConfigError> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut unknown = Settings::load(&env, &Overrides::default())?.warnings;
+    unknown.extend(unknown_variables(names));
+    Ok(unknown)
+}
+
 fn value(entry: &SettingEntry) -> Value {
     let origin = entry.origin.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string);
     json!({ "key": entry.key, "value": entry.value, "origin": origin })
@@ -98,7 +112,7 @@ fn file() -> Result<std::path::PathBuf, CliFailure> {
 }
 
 /// Adds the cause to the message, for example the reason why a file could not be read.
-fn refused(error: &bethink_config::ConfigError) -> CliFailure {
+pub(super) fn refused(error: &ConfigError) -> CliFailure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     CliFailure::Use(format!("{error}{}", cause.unwrap_or_default()))
 }

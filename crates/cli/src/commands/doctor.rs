@@ -15,6 +15,7 @@ use bethink_config::{Home, Overrides, Settings};
 use bethink_terminal::words::bytes;
 use bethink_terminal::{Screen, StyledText, Tone, hanging};
 
+use super::config::unknown;
 use super::daemon::age;
 use super::finding::{DoctorFinding, Verdict, fail, ok, tip, warn};
 use crate::app::{CliApp, starter};
@@ -53,6 +54,7 @@ pub(crate) async fn doctor(app: &mut CliApp) -> Done {
     };
     findings.extend(self::daemon(app, &daemon).await);
     findings.extend(refused.as_ref().map(access));
+    findings.extend(settings());
     findings.push(home(app.places.home.path()));
     findings.push(token(&app.places.home.token()));
     findings.push(listens(app));
@@ -233,6 +235,23 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
     let problems = state.problems.into_iter();
     findings.extend(problems.map(|problem| warn("model", problem.found, problem.todo)));
     findings
+}
+
+/// Reports settings with which the daemon would not start, and keys and variables that have no effect.
+fn settings() -> Vec<DoctorFinding> {
+    match unknown() {
+        Ok(unknown) => unknown
+            .iter()
+            .map(|one| {
+                let todo = "correct or remove it; `bethink config list` shows all settings";
+                warn("settings", one.to_string(), todo)
+            })
+            .collect(),
+        Err(error) => {
+            let todo = "correct it; until then the daemon does not start again";
+            vec![fail("settings", super::config::refused(&error).to_string(), todo)]
+        }
+    }
 }
 
 fn mode(path: &Path) -> Option<u32> {

@@ -22,6 +22,7 @@ const SKIPPED: usize = 3;
 pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
     let files = files(paths)?;
     let client = app.client().await?;
+    note_pause(app, &client).await?;
     let mut failed = false;
     for file in &files {
         match one(app, &client, file).await {
@@ -35,6 +36,14 @@ pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
         }
     }
     if failed { Err(CliFailure::Printed) } else { Ok(()) }
+}
+
+/// Says that an import is done although recording is paused, because a person asked for it.
+pub(super) async fn note_pause(app: &mut CliApp, client: &Client) -> Done {
+    if client.health().await?.pause.is_some() {
+        app.screen.note("recording is paused; importing all the same")?;
+    }
+    Ok(())
 }
 
 /// Returns the files to import: for a directory, the JSONL files in it.

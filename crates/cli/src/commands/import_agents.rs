@@ -9,7 +9,7 @@ use bethink_client::Client;
 use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone};
 
-use super::import::{finished, result};
+use super::import::{finished, note_pause, result};
 use crate::app::{CliApp, dir_variable};
 use crate::failure::{CliFailure, Done};
 use crate::picker;
@@ -52,6 +52,7 @@ pub(crate) async fn import(app: &mut CliApp, wanted: &AgentImport<'_>) -> Done {
     if is_list {
         confirm(app, &found)?;
     }
+    note_pause(app, &client).await?;
     let mut failed = false;
     let followed: Vec<&str> =
         found.iter().filter(|one| is_followed(one.0, &one.1)).map(|one| one.0.title()).collect();

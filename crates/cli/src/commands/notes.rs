@@ -1,11 +1,12 @@
 //! `bethink notes …`: shows, edits and updates the notes of a session.
 
-use bethink_api::Session;
+use bethink_api::{Session, Strategy};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone};
 use serde_json::json;
 
+use super::compaction::with_model_steps;
 use super::editor;
 use crate::app::CliApp;
 use crate::args::NotesCommand;
@@ -72,10 +73,14 @@ pub(super) fn without_descriptions(notes: &str) -> String {
 }
 
 async fn update(app: &mut CliApp, client: &Client, session: &Session) -> Done {
-    let done = client.update_notes(session.id).await?;
+    let done = with_model_steps(app, client, session.id, client.update_notes(session.id)).await?;
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
+    let by = match done.strategy {
+        Strategy::Model => "",
+        Strategy::Embedded => ", without a model",
+    };
     let told =
-        format!("updated the notes up to message {} ({} bytes)", done.through_seq, done.bytes);
+        format!("updated the notes up to message {} ({} bytes){by}", done.through_seq, done.bytes);
     Ok(screen.note(told)?)
 }
 

@@ -67,6 +67,9 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     if !found.memories.is_empty() {
         screen.gap()?;
     }
+    if let Some(failure) = &found.model_failure {
+        screen.note(format!("the model's choice could not be used: {failure}"))?;
+    }
     Ok(screen.hint(said)?)
 }
 

@@ -10,6 +10,7 @@ use bethink_store::{LastDream, PageRequest, SessionFilter};
 use bethink_transcript::{Role, SessionId, UnixMicros};
 use serde_json::json;
 
+use crate::extract::run::is_replay;
 use crate::place::ProjectPlace;
 use crate::service::MemoryService;
 
@@ -42,11 +43,12 @@ pub(super) fn gate(last: Option<UnixMicros>, hours: u64, now: UnixMicros) -> Gat
 }
 
 impl MemoryService {
-    /// Enqueues a dream if one is due. Never waits or fails: the next assistant message checks again.
+    /// Enqueues a dream if one is due, but not for a replay, from which nothing is learned. Never waits or fails: the next assistant message checks again.
     pub(crate) fn ask_dream_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
-        if self.cx.settings().memory.dream == "off" || !ended {
+        let is_replay = is_replay(&loaded.session);
+        if self.cx.settings().memory.dream == "off" || !ended || is_replay {
             return;
         }
         let (dir, now) = (&loaded.session.project_dir, self.cx.now());
@@ -104,7 +106,7 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Returns the project's sessions that were written to after `since`, at most `enough`, newest first.
+    /// Returns the project's sessions that were written to after `since`, without replays, at most `enough`, newest first.
     pub(crate) async fn touched_since(
         &self,
         key: &str,
@@ -123,7 +125,9 @@ impl MemoryService {
             self.know_projects(dirs.filter(|dir| !known.contains_key(dir)).collect(), &mut known)
                 .await?;
             let ours = |dir: &String| known.get(dir).is_some_and(|found: &String| found == key);
-            let new = young.iter().filter(|one| Some(one.id) != but && ours(&one.project_dir));
+            let new = young
+                .iter()
+                .filter(|one| Some(one.id) != but && !is_replay(one) && ours(&one.project_dir));
             touched.extend(new.map(|one| one.id));
             cursor = next;
             if touched.len() >= enough || done || cursor.is_none() {

@@ -10,7 +10,7 @@ use bethink_config::Settings;
 use bethink_dream::{DreamPlan, plan};
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::{DirectoryFile, Follow, LockOutcome, MemoryRoot};
-use bethink_store::LastDream;
+use bethink_store::{LastDream, SessionChange};
 use bethink_transcript::{SessionId, UnixMicros};
 use serde_json::json;
 
@@ -111,6 +111,14 @@ impl Home {
         SessionId(self.memories.sessions.create_session(request, None).await.unwrap().id)
     }
 
+    async fn replay(&self) -> SessionId {
+        let id = self.session(&self.dir).await;
+        let tags = Some(vec![api::REPLAY_TAG.to_owned()]);
+        let change = SessionChange { tags, ..SessionChange::default() };
+        self.memories.sessions.update(id, change).await.unwrap();
+        id
+    }
+
     async fn state(&self) -> LastDream {
         self.memories.last_dream(&self.project.key).await.unwrap()
     }
@@ -146,6 +154,7 @@ async fn a_dream_is_due_after_a_day_and_five_other_sessions() {
     for _ in 0..9 {
         home.session("/another/project").await;
     }
+    home.replay().await;
     assert!(!memories.dream_if_due(own, &home.dir).await.unwrap(), "four others, and others' own");
     home.session(&format!("{}/deeper", home.dir)).await;
     assert!(!memories.dream_if_due(own, &home.dir).await.unwrap(), "another project");
@@ -167,10 +176,15 @@ async fn a_dream_is_due_after_a_day_and_five_other_sessions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_end_of_a_turn_asks_unless_dreams_are_off() {
-    for (dream, asked) in [("off", false), ("embedded", true)] {
+async fn the_end_of_a_turn_asks_unless_dreams_are_off_or_it_is_a_replay() {
+    for (dream, is_replay, asked) in
+        [("off", false, false), ("embedded", true, false), ("embedded", false, true)]
+    {
         let home = home_with(|settings| settings.memory.dream = dream.to_owned()).await;
-        let id = home.session(&home.dir).await;
+        let id = match is_replay {
+            true => home.replay().await,
+            false => home.session(&home.dir).await,
+        };
         let body = json!({ "messages": [
             { "role": "user", "content": "one" }, { "role": "assistant", "content": "two" },
         ] });

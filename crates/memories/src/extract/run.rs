@@ -37,7 +37,7 @@ struct ExtractionScope {
     is_requested: bool,
 }
 
-fn is_replay(session: &SessionRecord) -> bool {
+pub(crate) fn is_replay(session: &SessionRecord) -> bool {
     session.tags.iter().any(|tag| tag == api::REPLAY_TAG)
 }
 

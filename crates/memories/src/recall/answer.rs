@@ -87,19 +87,19 @@ impl MemoryService {
         let library = &source.library;
         let searched = library.len() as u64;
         let chosen = match is_tried {
-            true => None,
+            true => Err(None),
             false => {
                 let chosen = self.choose_by_model(library, session, &view.model, &wanted);
                 Box::pin(chosen).await
             }
         };
-        let (found, strategy) = match chosen {
-            Some(found) => (library.with_nearest(found, wanted).await?, api::Strategy::Model),
-            None => (library.choose(wanted).await?, api::Strategy::Embedded),
+        let (found, strategy, model_failure) = match chosen {
+            Ok(found) => (library.with_nearest(found, wanted).await?, api::Strategy::Model, None),
+            Err(failure) => (library.choose(wanted).await?, api::Strategy::Embedded, failure),
         };
         let found = self.unmerged_last(&project, &request.project_dir, found).await;
         let memories = self.recalled_memories(&project, &source, found).await;
-        Ok(api::RecallAnswer { memories, searched, strategy })
+        Ok(api::RecallAnswer { memories, searched, strategy, model_failure })
     }
 
     /// Returns memories for another program's prompt, pinned ones first: their names, and their texts formatted for the

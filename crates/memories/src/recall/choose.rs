@@ -285,38 +285,39 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Lets a model choose. Returns `None` if no model was asked or its answer was unusable.
+    /// Lets a model choose. If it does not, returns why, or `None` if no model is configured or there is nothing to choose.
     pub(super) async fn choose_by_model(
         &self,
         library: &Arc<Library>,
         session: Option<SessionId>,
         own_model: &str,
         wanted: &MemoryLookup,
-    ) -> Option<Vec<FoundMemory>> {
-        let model = self.models.model_for(Purpose::Recall, own_model)?;
+    ) -> std::result::Result<Vec<FoundMemory>, Option<String>> {
+        let model = self.models.model_for(Purpose::Recall, own_model).ok_or(None)?;
         if let Some(reason) = self.models.model_rests(session, Purpose::Recall) {
             tracing::debug!(%reason, "recalling without a model");
-            return None;
+            return Err(Some(reason.to_string()));
         }
         let (ids, manifest) = library.manifest(wanted, self.cx.now());
         if ids.is_empty() {
-            return None;
+            return Err(None);
         }
         let said = wanted.queries.join("\n");
         let asked = question(&manifest, &said, &wanted.recent_tools);
-        let request = standalone_request(model, INSTRUCTION, &asked, CHOICE_TOKENS)?;
+        let request = standalone_request(model, INSTRUCTION, &asked, CHOICE_TOKENS).ok_or(None)?;
         let purpose = Purpose::Recall;
         let errand =
             Errand { session, purpose, request: &request, tools: &[], turns: 1, client: None };
-        let finished = self.models.ask(errand).await.ended.ok()?;
+        let ended = self.models.ask(errand).await.ended;
+        let finished = ended.map_err(|error| Some(error.to_string()))?;
         let picks = read_pick(&finished.text, &manifest);
         self.models.judged(session, purpose, picks.is_ok());
         let picks = match picks {
             Ok(picks) => picks,
             Err(fault) => {
-                let step = ModelStep::Refused { message: fault.to_string() };
-                self.models.tell_model(errand, step);
-                return None;
+                let message = fault.to_string();
+                self.models.tell_model(errand, ModelStep::Refused { message: message.clone() });
+                return Err(Some(message));
             }
         };
         let held = library.held();
@@ -332,7 +333,7 @@ impl MemoryService {
                 unmerged: None,
             })
         });
-        Some(found.take(wanted.limit).collect())
+        Ok(found.take(wanted.limit).collect())
     }
 }
 

@@ -197,7 +197,7 @@ impl MemoryService {
                 let project = memories.project_of_session(&session).await.ok()?;
                 wanted.limit = super::MOST;
                 let (library, id) = (&project.library, Some(session.id));
-                let chosen = memories.choose_by_model(library, id, &own, &wanted).await?;
+                let chosen = memories.choose_by_model(library, id, &own, &wanted).await.ok()?;
                 Some(memories.unmerged_last(&project, &session.project_dir, chosen).await)
             };
             tokio::select! {

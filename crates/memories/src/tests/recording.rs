@@ -4,7 +4,7 @@ use bethink_api as api;
 use bethink_config::Settings;
 use bethink_service::ErrorKind;
 use bethink_transcript::SessionId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::home::{say, session_in, start};
 use crate::service::MemoryService;
@@ -18,6 +18,12 @@ async fn taught(memories: &MemoryService, dir: &str) -> SessionId {
 async fn learned(memories: &MemoryService, id: SessionId) -> Result<usize, (ErrorKind, String)> {
     let done = memories.extract_now(id, api::ExtractRequest::default()).await;
     done.map(|done| done.memories.len()).map_err(|error| (error.kind, error.detail))
+}
+
+async fn tool(memories: &MemoryService, input: &Value) -> api::MemoryToolResult {
+    let project_dir = "/project".to_owned();
+    let call = api::MemoryToolCall { project_dir, input: input.clone(), session_id: None };
+    memories.memory_tool(call).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -40,7 +46,22 @@ async fn a_pause_ends_learning_until_it_is_over() {
     let agent = memories.remember_for_agent(request.clone()).await.unwrap_err();
     assert_eq!(agent.kind, ErrorKind::Conflict);
     memories.remember(request).await.unwrap();
+    let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": "z" });
+    let edits = [
+        file.clone(),
+        json!({ "command": "str_replace", "path": "/memories/b.md", "old_str": "z", "new_str": "y" }),
+        json!({ "command": "insert", "path": "/memories/b.md", "insert_line": 0, "insert_text": "y" }),
+        json!({ "command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/c.md" }),
+        json!({ "command": "delete", "path": "/memories/b.md" }),
+    ];
+    for edit in edits {
+        let answer = tool(&memories, &edit).await;
+        assert!(answer.is_error && answer.content.contains("recording is paused"), "{answer:?}");
+    }
+    let view = json!({ "command": "view", "path": "/memories" });
+    assert!(!tool(&memories, &view).await.is_error, "agents may read");
     memories.cx.resume_recording().await.unwrap();
+    assert!(!tool(&memories, &file).await.is_error);
     assert_eq!(learned(&memories, id).await, Ok(1));
     let hidden = session_in(&memories, "/secret/client").await;
     let (kind, why) = learned(&memories, hidden).await.unwrap_err();

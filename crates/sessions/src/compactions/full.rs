@@ -58,10 +58,19 @@ impl SessionService {
         let named = client.as_ref().map(|client| client.name.clone());
         let Some(model) = named.or_else(configured) else {
             if by_name {
-                let detail = "level `full` is not available: no model is configured for it";
-                let hint = self.models.fault().unwrap_or(
-                    "configure [model], omit the level, or request \"session_memory\" or \"embedded\"",
-                );
+                let settings = &self.cx.settings().model;
+                let (why, hint) = match self.models.fault() {
+                    Some(fault) => ("the model in [model] cannot be used", fault),
+                    None if settings.is_on() && !settings.summaries_by_model() => (
+                        "`summary` in [model] is \"embedded\"",
+                        "set `model.summary` to \"model\" and restart the daemon, omit the level, or request \"session_memory\" or \"embedded\"",
+                    ),
+                    None => (
+                        "no model is configured for it",
+                        "configure [model], omit the level, or request \"session_memory\" or \"embedded\"",
+                    ),
+                };
+                let detail = format!("level `full` is not available: {why}");
                 return Err(ServiceError::new(ErrorKind::NotCompactable, detail).hint(hint));
             }
             return Ok(None);

@@ -3783,6 +3783,8 @@ export interface components {
             searched: number;
             /** @description How the memories were chosen. */
             strategy: components["schemas"]["Strategy"];
+            /** @description Why the choice of the model that was asked could not be used. */
+            model_failure?: string | null;
         };
         /**
          * @description Whether a memory fits the question.

@@ -3044,6 +3044,8 @@ class RecallAnswer(TypedDict):
     """Number of topics that were searched."""
     strategy: Strategy
     """How the memories were chosen."""
+    model_failure: NotRequired[str | None]
+    """Why the choice of the model that was asked could not be used."""
 
 
 class RecallEventData(TypedDict):
