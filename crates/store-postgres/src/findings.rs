@@ -27,7 +27,7 @@ impl StoreFindings {
     pub(crate) fn of_read<T>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
         outcome.inspect_err(|error| match error {
             StoreError::Server(_) | StoreError::Contended(_) | StoreError::Denied(_) => {
-                self.set_fault(Some(error.clone()))
+                self.set_fault(Some(error.clone()));
             }
             other => self.note_damage(other),
         })
