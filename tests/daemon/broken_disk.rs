@@ -51,6 +51,36 @@ fn a_full_disk_is_507_reads_go_on_and_service_heals() {
 }
 
 #[test]
+fn an_import_that_fills_the_disk_ends_with_the_reason_and_is_finished_later() {
+    let Some(disk) = Disk::mount(SMALL_KIB) else { return skips("a full disk") };
+    let daemon = Home::at(&disk.path().join("home")).start();
+    let file = daemon.home.scratch().join("large.jsonl");
+    let line = |n: usize| {
+        json!({
+            "type": "user", "uuid": format!("u{n}"), "sessionId": "s", "timestamp": "2026-01-01T00:00:00Z",
+            "message": say::user(&"fill the disk ".repeat(4000)),
+        })
+    };
+    let lines: String = (0..100).map(|n| format!("{}\n", line(n))).collect();
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, lines).unwrap();
+    let imported = Command::new(binary("bethink"))
+        .args(["import", &file.display().to_string()])
+        .env_clear()
+        .env("HOME", daemon.home.scratch().join("person"))
+        .env("BETHINK_HOME", daemon.home.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8(imported.stderr).unwrap();
+    assert_eq!(imported.status.code(), Some(1), "{told}");
+    assert!(told.contains("the disk is full") && told.contains("finishes it"), "{told}");
+    assert!(disk.remount("size=64m"));
+    let mut client = daemon.client();
+    let is_done = || (client.get("/v1/jobs").ok()["jobs"][0]["state"] == "done").then_some(());
+    assert!(until(PATIENCE, is_done).is_some(), "{}", daemon.client().get("/v1/jobs").ok());
+}
+
+#[test]
 fn a_home_on_a_disk_without_any_room_is_told_at_once() {
     let Some(disk) = Disk::mount(64) else { return skips("a disk without room") };
     fs::write(disk.path().join("ballast"), vec![0; 60 * 1024]).unwrap();

@@ -34,8 +34,11 @@ fn main() -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // One line with all causes. If stderr is closed, nothing can be reported.
-            let _ = writeln!(std::io::stderr(), "bethinkd: {error:#}");
+            // One line with all causes. If stderr is a log on a full disk, `bethink` reads it from stdout.
+            let told = format!("bethinkd: {error:#}\n");
+            if std::io::stderr().write_all(told.as_bytes()).is_err() {
+                let _ = std::io::stdout().write_all(told.as_bytes());
+            }
             ExitCode::FAILURE
         }
     }

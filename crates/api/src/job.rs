@@ -33,7 +33,7 @@ pub struct Job {
     pub progress: JobProgress,
     /// For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object.
     pub result: Option<serde_json::Value>,
-    /// Why the job failed.
+    /// Why the job failed. For one job that has not ended: why it cannot go on now; it runs again when this is fixed.
     pub error: Option<String>,
     pub created_at: String,
     pub updated_at: String,

@@ -65,7 +65,7 @@ pub enum StartError {
     Spawn { path: PathBuf, source: io::Error },
     #[error("bethinkd exited while starting; its log {} ends with:\n{tail}", log.display())]
     Stopped { log: PathBuf, tail: String },
-    #[error("bethinkd did not answer within {} s; see its log {}", SERVES_WITHIN.as_secs(), log.display())]
+    #[error("bethinkd did not answer within {} s; it may still be starting: see its log {}", SERVES_WITHIN.as_secs(), log.display())]
     Late { log: PathBuf },
 }
 

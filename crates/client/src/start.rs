@@ -163,7 +163,11 @@ async fn wait(
             }
         }
         if has_ended && is_reaped {
-            let tail = tail(&log, logged);
+            let tail = match tail(&log, logged) {
+                // It could not be written, because the disk is full.
+                log if log.is_empty() => error_on_stdout(&printed),
+                log => log,
+            };
             return Err(StartError::Stopped { log, tail });
         }
         if Instant::now() > until {
@@ -171,6 +175,13 @@ async fn wait(
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// Returns the error that a daemon printed after the process id, because it could not write to its log.
+fn error_on_stdout(printed: &[u8]) -> String {
+    let printed = String::from_utf8_lossy(printed);
+    let error = printed.lines().find(|line| line.starts_with("bethinkd: "));
+    error.unwrap_or_default().to_owned()
 }
 
 /// Reads what a pipe holds, and returns whether it has ended.
@@ -213,6 +224,12 @@ fn make_home(home: &Path) -> Result<(), StartError> {
         .recursive(true)
         .mode(0o700)
         .create(home)
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => {
+                io::Error::other("it is a file, or a link to nothing; it must be a directory")
+            }
+            _ => source,
+        })
         .map_err(|source| StartError::Home { path: home.to_owned(), source })
 }
 
@@ -289,6 +306,16 @@ mod tests {
             let StartError::Stopped { tail, .. } = error else { panic!("{error}") };
             assert_eq!(tail, failure, "without the failures of earlier starts");
         }
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_cannot_write_its_log_is_quoted() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = DaemonPlaces::at(dir.path().join("home"));
+        let dies = script(dir.path(), "#!/bin/sh\necho 'bethinkd: the disk is full'\necho 7\n");
+        let error = starter(dies).start(&places).await.unwrap_err();
+        let StartError::Stopped { tail, .. } = error else { panic!("{error}") };
+        assert_eq!(tail, "bethinkd: the disk is full");
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Starts the daemon.
 
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, OnceLock};
 
 use bethink_config::Settings;
@@ -69,6 +69,7 @@ impl Daemon {
             loaded,
             check: check.clone(),
             faulty_since: AtomicI64::new(NO_FAULT),
+            home_fails: AtomicBool::new(false),
             _lock: lock,
         };
         let runner =

@@ -16,7 +16,7 @@ mod storage;
 
 use std::fs::File;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bethink_api as api;
@@ -82,6 +82,8 @@ struct Inner {
     check: DailyCheck,
     /// Since when the store has had a fault, in microseconds since 1970, or [`NO_FAULT`].
     faulty_since: AtomicI64,
+    /// Whether the last test could not write to the home.
+    home_fails: AtomicBool,
     _lock: File,
 }
 
@@ -140,16 +142,11 @@ impl Daemon {
 
     /// Returns what could not be written to.
     pub(crate) fn storage_of(&self, fault: &StoreError) -> String {
-        let home = "bethink's home directory";
-        match (&self.inner.database, fault) {
-            (None, _) | (_, StoreError::Disk(_)) => home.to_owned(),
-            (
-                Some(database),
-                StoreError::Server(_) | StoreError::Contended(_) | StoreError::InUse(_),
-            ) => {
-                format!("the {database}")
-            }
-            (Some(database), _) => format!("{home} or the {database}"),
+        let is_of_the_home =
+            self.inner.home_fails.load(Ordering::Relaxed) || matches!(fault, StoreError::Disk(_));
+        match &self.inner.database {
+            Some(database) if !is_of_the_home => format!("the {database}"),
+            _ => "bethink's home directory".to_owned(),
         }
     }
 

@@ -77,10 +77,12 @@ async fn password(settings: &StoreSettings) -> Result<Option<SecretString>, Pass
     let (from, text) = match (settings.password_command.as_str(), settings.password_file.as_str()) {
         ("", "") => return Ok(None),
         ("", file) => ("the file of [store] password_file", read_password(Path::new(file))?),
-        (command, _) => (
-            "the output of [store] password_command",
-            bethink_secret_command::output(command).await?,
-        ),
+        (command, _) => {
+            // The start waits for it.
+            tracing::info!("running [store] password_command");
+            let output = bethink_secret_command::output(command).await?;
+            ("the output of [store] password_command", output)
+        }
     };
     // Files and shells end it with a line feed. A space may be a part of it.
     let bare = text.expose_secret().trim_end_matches(['\n', '\r']);

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bethink_service::blocking;
-use bethink_store::{OpenReport, StoreError, StoreResult};
+use bethink_store::{Damage, OpenReport, StoreError, StoreResult};
 use rustix::fs::OFlags;
 
 use crate::{Daemon, NO_FAULT};
@@ -77,6 +77,7 @@ impl Daemon {
         let (store, home) = (self.cx.store(), self.cx.settings().home.clone());
         let written = blocking(move || Ok(write_probe(&home))).await;
         let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
+        self.inner.home_fails.store(written.is_err(), Ordering::Relaxed);
         if let Err(error) = written {
             let fault = StoreError::of_file(&error);
             store.note_fault(fault.clone());
@@ -92,10 +93,8 @@ impl Daemon {
     pub(crate) async fn note_opened(&self, opened: OpenReport) {
         self.inner.check.plan(&opened).await;
         let Some(damage) = opened.damage else { return };
-        tracing::error!(
-            reason = %damage.reason, copy = %damage.copy.display(),
-            "the database was damaged; it was copied, and the intact data was recovered"
-        );
+        let report = damage_report(&damage);
+        tracing::error!(reason = %damage.reason, "{report}");
         for table in &damage.recovered {
             tracing::warn!(
                 table = table.table,
@@ -105,8 +104,34 @@ impl Daemon {
             );
         }
         // A database is opened for writing only once.
-        drop(self.inner.recovered.set(damage.reason));
+        drop(self.inner.recovered.set(report));
     }
+}
+
+/// Says what was recovered and what is missing. What SQLite found is only in the log.
+fn damage_report(damage: &Damage) -> String {
+    let Some(copy) = &damage.copy else { return damage.reason.clone() };
+    let rows = |of: &str| {
+        damage
+            .recovered
+            .iter()
+            .filter(|table| table.table == of)
+            .map(|table| table.rows)
+            .sum::<u64>()
+    };
+    let missing = match (damage.lost_messages, damage.incomplete_sessions) {
+        (0, _) => String::new(),
+        (lost, sessions) => format!(
+            "; missing messages: {lost}, in {sessions} of these sessions (to get back those of an imported file, import it \
+             again)"
+        ),
+    };
+    format!(
+        "the database was damaged; {} messages of {} sessions were recovered{missing}; the damaged file is kept as {}",
+        rows("messages"),
+        rows("sessions"),
+        copy.display()
+    )
 }
 
 /// Writes a file, waits until it is on disk, and removes it.

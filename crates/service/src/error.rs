@@ -164,8 +164,10 @@ impl From<StoreError> for ServiceError {
             E::Conflict(_) => Self::new(ErrorKind::Conflict, detail),
             E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads still work")
                 .hint("free some space, and writes will work again"),
-            E::ReadOnly(_) | E::Denied(_) => Self::new(ErrorKind::ReadOnly, detail)
+            E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
                 .hint("check the permissions of bethink's home directory, or of its user in the database"),
+            E::Denied(_) => Self::new(ErrorKind::ReadOnly, detail)
+                .hint("give bethink's user its rights in the database again"),
             E::Disk(_) => Self::new(ErrorKind::StorageFailed, detail)
                 .hint("check the disk of bethink's home directory, then send the request again"),
             E::Server(_) | E::Contended(_) => Self::new(ErrorKind::StorageFailed, detail).hint(

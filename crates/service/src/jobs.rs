@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bethink_api as api;
-use bethink_store::{JobRecord, NewJob, Store};
+use bethink_store::{JobRecord, JobState, NewJob, Store, StoreError};
 use bethink_transcript::{JobId, SessionId};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,7 +31,21 @@ impl JobQueue {
     }
 
     pub async fn job(&self, id: JobId) -> Result<api::Job> {
-        Ok(shown(&self.store.job(id).await?))
+        let mut job = shown(&self.store.job(id).await?);
+        if !matches!(job.state, JobState::Done | JobState::Failed) {
+            job.error = self.obstacle();
+        }
+        Ok(job)
+    }
+
+    /// Returns why no job can end now. A server that is away is not reported here: then no job can be read, either.
+    fn obstacle(&self) -> Option<String> {
+        let fault = self.store.fault()?;
+        let is_of_the_server = matches!(
+            fault,
+            StoreError::Server(_) | StoreError::Contended(_) | StoreError::InUse(_)
+        );
+        (!is_of_the_server).then(|| fault.to_string())
     }
 
     /// Returns the newest jobs, at most `limit`.

@@ -246,6 +246,8 @@ impl JobRunner {
                 tracing::debug!(job = %job.id, "another daemon took a job while it ran");
                 return;
             }
+            // Without this, nothing would wake the runner when the lease ends.
+            Err(error) if error.is_of_the_disk() => return self.run_later(job.id, &error.into()),
             Err(error) => {
                 tracing::error!(job = %job.id, %error, "could not record a job's outcome; the job will run again");
             }

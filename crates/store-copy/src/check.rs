@@ -14,8 +14,10 @@ pub async fn check(place: &StorePlace) -> Result<StoreCheck, CopyError> {
     match place {
         StorePlace::Home(home) => {
             let path = Home::new(home).database();
-            if !path.exists() {
-                return Err(CopyError::NoHome(home.clone()));
+            match path.try_exists() {
+                Ok(true) => {}
+                Ok(false) => return Err(CopyError::NoHome(home.clone())),
+                Err(source) => return Err(CopyError::Home { home: home.clone(), source }),
             }
             // A daemon that runs is not disturbed. One that starts has to wait, because it may recover the file.
             let lock = try_lock_home(home).await?;

@@ -102,7 +102,7 @@ impl CopyError {
 fn list(homes: &[HomeOfRows]) -> String {
     let name = |home: &HomeOfRows| match home.daemons.as_str() {
         "" => home.home.to_string(),
-        daemons => format!("{} ({daemons})", home.home),
+        daemons => format!("{} (used by {daemons})", home.home),
     };
     homes.iter().map(name).collect::<Vec<_>>().join(", ")
 }

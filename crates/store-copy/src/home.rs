@@ -1,7 +1,7 @@
 //! Homes: their lock, and the id by which a PostgreSQL database knows them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -42,8 +42,13 @@ pub(crate) async fn try_lock_home(home: &Path) -> Result<Result<File, String>, C
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
     // A symbolic link in this place must not lead to another file.
-    let mut file =
-        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(&path).map_err(cannot)?;
+    let opened = options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(&path);
+    let opened = match opened {
+        // A backup on a read-only disk can be checked, too.
+        Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => File::open(&path),
+        opened => opened,
+    };
+    let mut file = opened.map_err(cannot)?;
     for tries in 1.. {
         match file.try_lock() {
             Ok(()) => break,

@@ -1,7 +1,7 @@
 //! Connections.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bethink_store::{StoreError, StoreResult};
@@ -63,6 +63,8 @@ const SETTINGS: &str = "
     WHERE setting::BIGINT = 0
        OR setting::BIGINT > most::BIGINT";
 
+const USE_SCHEMA: &str = "SELECT set_config('search_path', quote_ident($1), FALSE)";
+
 /// What each connection of a daemon says about it. Functions of the schema read it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DaemonSettings {
@@ -94,9 +96,10 @@ pub(crate) fn pool(
     count: u32,
     daemon: Option<DaemonSettings>,
     findings: &StoreFindings,
+    schema: &Arc<OnceLock<String>>,
 ) -> PgPool {
     let findings = findings.clone();
-    pool_options(count, daemon)
+    pool_options(count, daemon, Some(Arc::clone(schema)))
         .before_acquire(move |connection, state| {
             let is_trusted = state.idle_for < TEST_AFTER_IDLE
                 && !findings.has_fault_since(Instant::now() - state.idle_for);
@@ -107,11 +110,16 @@ pub(crate) fn pool(
 
 /// Creates a pool whose only connection is kept as long as it is used.
 pub(crate) fn lasting(address: &PostgresAddress) -> PgPool {
-    let options = pool_options(1, None).max_lifetime(None).idle_timeout(None);
+    let options = pool_options(1, None, None).max_lifetime(None).idle_timeout(None);
     options.connect_lazy_with(address.options.clone())
 }
 
-fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
+/// Once `schema` is known, each new connection uses it, even if this user may not use it for a while.
+fn pool_options(
+    count: u32,
+    daemon: Option<DaemonSettings>,
+    schema: Option<Arc<OnceLock<String>>>,
+) -> PgPoolOptions {
     let daemon = daemon.map(DaemonSettings::statement).unwrap_or_default();
     let settings: Arc<str> = format!("{SETTINGS};\n{daemon}").into();
     PgPoolOptions::new()
@@ -120,7 +128,16 @@ fn pool_options(count: u32, daemon: Option<DaemonSettings>) -> PgPoolOptions {
         .test_before_acquire(false)
         .after_connect(move |connection, _| {
             let settings = AssertSqlSafe(settings.to_string());
-            Box::pin(async move { connection.execute(sqlx::raw_sql(settings)).await.map(drop) })
+            let schema = schema.as_ref().and_then(|schema| schema.get().cloned());
+            Box::pin(async move {
+                connection.execute(sqlx::raw_sql(settings)).await?;
+                match schema {
+                    Some(schema) => {
+                        sqlx::query(USE_SCHEMA).bind(schema).execute(connection).await.map(drop)
+                    }
+                    None => Ok(()),
+                }
+            })
         })
 }
 

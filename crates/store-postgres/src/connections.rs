@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bethink_store::{StoreError, StoreFuture, StoreResult};
 use sqlx::pool::PoolConnection;
-use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
+use sqlx::{ConnectOptions as _, Connection, PgConnection, PgPool, Postgres, Transaction};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -13,7 +13,7 @@ use crate::address::PostgresAddress;
 use crate::connect::{DaemonSettings, in_time, not_connected, pool};
 use crate::error::from_sqlx;
 use crate::findings::StoreFindings;
-use crate::options::{ANSWER, CONNECT};
+use crate::options::{ANSWER, CAUSE, CONNECT};
 
 /// A pool with a queue: callers wait in order for a free connection, as long as it takes. Only the wait for the server has
 /// a time limit. Clones share the connections.
@@ -22,7 +22,7 @@ pub(crate) struct ConnectionQueue {
     pool: PgPool,
     free: Arc<Semaphore>,
     count: u32,
-    is_open: Arc<OnceLock<()>>,
+    schema: Arc<OnceLock<String>>,
 }
 
 /// A connection, which is given back when it is dropped.
@@ -38,25 +38,34 @@ impl ConnectionQueue {
         count: u32,
         daemon: Option<DaemonSettings>,
         findings: &StoreFindings,
-        is_open: &Arc<OnceLock<()>>,
+        schema: &Arc<OnceLock<String>>,
     ) -> Self {
         let count = count.max(1);
         let free = Arc::new(Semaphore::new(count as usize));
-        let is_open = Arc::clone(is_open);
-        Self { pool: pool(address, count, daemon, findings), free, count, is_open }
+        let schema = Arc::clone(schema);
+        let pool = pool(address, count, daemon, findings, &schema);
+        Self { pool, free, count, schema }
     }
 
     /// Returns an error until the database has been opened, because its tables may not be as this program needs them.
     pub(crate) async fn get(&self) -> StoreResult<HeldConnection> {
-        if self.is_open.get().is_none() {
+        if self.schema.get().is_none() {
             let why = "the daemon has not been able to connect since it started";
             return Err(StoreError::Server(why.to_owned()));
         }
         let permit = Arc::clone(&self.free).acquire_owned().await;
         let permit = permit.map_err(|_| StoreError::Closed)?;
-        let connection = self.pool.acquire().await;
-        let connection =
-            connection.map_err(|error| not_connected(&self.pool.connect_options(), error))?;
+        let connection = match self.pool.acquire().await {
+            Err(error @ sqlx::Error::PoolTimedOut) => {
+                let options = self.pool.connect_options();
+                // The pool hides why it could not connect.
+                let cause = in_time(CAUSE, options.connect()).await.err();
+                return Err(not_connected(&options, cause.unwrap_or(error)));
+            }
+            acquired => {
+                acquired.map_err(|error| not_connected(&self.pool.connect_options(), error))?
+            }
+        };
         Ok(HeldConnection { connection, is_broken: false, _permit: permit })
     }
 
@@ -135,5 +144,20 @@ impl Deref for HeldConnection {
 impl DerefMut for HeldConnection {
     fn deref_mut(&mut self) -> &mut PgConnection {
         &mut self.connection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pool itself tries again until its time is over, and does not say why.
+    #[tokio::test]
+    async fn a_refused_connection_is_the_reason() {
+        let address = "postgres://ann@127.0.0.1:1/notes".parse().unwrap();
+        let schema = Arc::new(OnceLock::from("public".to_owned()));
+        let queue = ConnectionQueue::new(&address, 1, None, &StoreFindings::default(), &schema);
+        let Err(StoreError::Server(why)) = queue.get().await else { panic!("connected") };
+        assert!(why.contains("refused"), "{why}");
     }
 }

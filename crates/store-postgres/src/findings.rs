@@ -23,10 +23,12 @@ impl StoreFindings {
         })
     }
 
-    /// Records the error of a read. If the server cannot be reached, it cannot be written to either.
+    /// Records the error of a read. If the server cannot be reached or refuses a read, it cannot be written to either.
     pub(crate) fn of_read<T>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
         outcome.inspect_err(|error| match error {
-            StoreError::Server(_) | StoreError::Contended(_) => self.set_fault(Some(error.clone())),
+            StoreError::Server(_) | StoreError::Contended(_) | StoreError::Denied(_) => {
+                self.set_fault(Some(error.clone()));
+            }
             other => self.note_damage(other),
         })
     }

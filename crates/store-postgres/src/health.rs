@@ -23,7 +23,7 @@ impl HealthStore for PostgresStore {
 
     fn probe(&self) -> StoreFuture<'_, Option<OpenReport>> {
         Box::pin(async {
-            if self.is_open.get().is_none() {
+            if self.schema.get().is_none() {
                 let opened = self.open_now().await.map_err(StoreError::from);
                 self.findings.set_fault(opened.as_ref().err().cloned());
                 return opened.map(|report| Some(report.into()));
@@ -49,7 +49,7 @@ impl HealthStore for PostgresStore {
 impl PostgresStore {
     async fn renew_presence(&self) -> StoreResult<()> {
         match &self.presence {
-            Some(presence) => self.findings.of_write(presence.renew().await),
+            Some(presence) => self.findings.of_write(self.with_cause(presence.renew().await).await),
             None => Ok(()),
         }
     }

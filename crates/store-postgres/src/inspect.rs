@@ -20,7 +20,7 @@ pub async fn check_database(address: &PostgresAddress) -> Result<StoreCheck, Pos
     schema::must_be_complete(&mut db).await?;
     let store = PostgresStore::start(&PostgresOptions::new(address.clone()));
     // Its schema was looked at above.
-    let _ = store.is_open.set(());
+    let _ = store.schema.set(schema::name(&mut *db).await?);
     let damage = store.check().await?;
     store.close().await?;
     let messages = sql(MESSAGES).value(&mut *db).await?;

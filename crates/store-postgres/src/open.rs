@@ -61,6 +61,7 @@ impl PostgresStore {
         if schema::has_unfinished_copy(&mut db).await? {
             return Err(PostgresOpenError::Unfinished);
         }
+        let schema = schema::name(&mut db).await?;
         // Only ends the connection sooner: nothing depends on it.
         drop(db.close().await);
         if report.unsafe_settings {
@@ -72,7 +73,7 @@ impl PostgresStore {
             presence.join(claim).await?;
         }
         // It was set before if two calls opened the database.
-        let _ = self.is_open.set(());
+        let _ = self.schema.set(schema);
         Ok(report)
     }
 }

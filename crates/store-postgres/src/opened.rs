@@ -45,7 +45,7 @@ pub enum PostgresOpenError {
     #[error("the database contains tables of another program; use an empty database or schema")]
     Foreign,
     #[error(
-        "no schema of the user's search path exists; create one, or name an existing one with options[search_path]"
+        "no schema of the user's search path exists, or the user may use none of them; give the user its rights, create one, or name an existing one with options[search_path]"
     )]
     NoSchema,
     #[error("the database has the encoding {0}; create it with the encoding UTF8")]

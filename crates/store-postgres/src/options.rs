@@ -35,6 +35,9 @@ impl PostgresOptions {
 /// How long to wait for a server that does not accept a connection.
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 
+/// How long to wait for the reason why there is no connection.
+pub(crate) const CAUSE: Duration = Duration::from_secs(1);
+
 /// How long a connection may be idle until it is tested before its next use. A test takes a round trip.
 pub(crate) const TEST_AFTER_IDLE: Duration = Duration::from_secs(1);
 

@@ -89,13 +89,17 @@ pub(crate) async fn has_unfinished_copy(db: &mut PgConnection) -> StoreResult<bo
 
 /// Checks that the tables are of this version, and are not an unfinished copy.
 pub(crate) async fn must_be_complete(db: &mut PgConnection) -> Result<(), PostgresOpenError> {
+    name(&mut *db).await?;
     let found = look(db).await?;
     // First, because a copy that was interrupted while it created the tables has none or older ones.
     if has_unfinished_copy(db).await? {
         return Err(PostgresOpenError::Unfinished);
     }
     match found {
-        None => Err(PostgresOpenError::Empty),
+        None => {
+            refuse_other_schema(db).await?;
+            Err(PostgresOpenError::Empty)
+        }
         Some(found) if found != known() => Err(PostgresOpenError::Older),
         Some(_) => Ok(()),
     }

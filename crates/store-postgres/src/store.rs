@@ -21,6 +21,14 @@ use crate::sql::{Row, Statement, sql};
 use crate::writer::AppendWriter;
 use crate::{collapses, compactions, decisions, messages, receipts, sessions};
 
+const MAY_NOT_USE: &str = "
+    SELECT EXISTS (
+        SELECT
+        FROM pg_namespace
+        WHERE nspname = $1
+          AND NOT has_schema_privilege(oid, 'USAGE')
+    )";
+
 /// Sessions in one PostgreSQL database. Clones are handles to the same store.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
@@ -35,8 +43,8 @@ pub struct PostgresStore {
     /// `None` if no daemon uses the store.
     pub(crate) presence: Option<Presence>,
     pub(crate) options: Arc<PostgresOptions>,
-    /// Set when the database has been opened.
-    pub(crate) is_open: Arc<OnceLock<()>>,
+    /// The schema of the tables. Set when the database has been opened.
+    pub(crate) schema: Arc<OnceLock<String>>,
 }
 
 impl PostgresStore {
@@ -45,8 +53,8 @@ impl PostgresStore {
         let PostgresOptions { address, readers, writers, daemon } = options;
         let findings = StoreFindings::default();
         let presence = daemon.as_ref().map(|daemon| Presence::new(address, daemon, &findings));
-        let (daemon, is_open) = (presence.as_ref().map(Presence::settings), Arc::default());
-        let queue = |count| ConnectionQueue::new(address, count, daemon, &findings, &is_open);
+        let (daemon, schema) = (presence.as_ref().map(Presence::settings), Arc::default());
+        let queue = |count| ConnectionQueue::new(address, count, daemon, &findings, &schema);
         Self {
             // An append waits for no other write of this process.
             writer: AppendWriter::start(queue(1)),
@@ -57,16 +65,33 @@ impl PostgresStore {
             findings,
             presence,
             options: Arc::new(options.clone()),
-            is_open,
+            schema,
+        }
+    }
+
+    /// A relation that is missing may only be hidden: the server says the same if this user may not use the schema.
+    pub(crate) async fn with_cause<T: Send>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
+        let schema = match (&outcome, self.schema.get()) {
+            (Err(StoreError::Damaged(_)), Some(schema)) => schema,
+            _ => return outcome,
+        };
+        let check = sql(MAY_NOT_USE).bind(schema.clone());
+        let is_hidden = match self.readers.get().await {
+            Ok(mut db) => check.value(&mut *db).await.unwrap_or(false),
+            Err(_) => false,
+        };
+        match is_hidden {
+            true => Err(StoreError::Denied(format!("no permission for the schema {schema}"))),
+            false => outcome,
         }
     }
 
     /// Runs a read, and records what it finds out about the database. All reads of the port go through this method.
-    pub(crate) fn read<'a, T: 'a>(
+    pub(crate) fn read<'a, T: Send + 'a>(
         &'a self,
         reading: impl Future<Output = StoreResult<T>> + Send + 'a,
     ) -> StoreFuture<'a, T> {
-        Box::pin(async move { self.findings.of_read(reading.await) })
+        Box::pin(async move { self.findings.of_read(self.with_cause(reading.await).await) })
     }
 
     /// Runs `work` in a transaction.
@@ -77,7 +102,7 @@ impl PostgresStore {
     {
         let written = self.writers.clone().write(work);
         Box::pin(async move {
-            let written = self.findings.of_write(written.await);
+            let written = self.findings.of_write(self.with_cause(written.await).await);
             if let (Err(StoreError::Moved { session, .. }), Some(presence)) =
                 (&written, &self.presence)
             {
@@ -179,7 +204,7 @@ impl SessionStore for PostgresStore {
 
     fn append(&self, append: Append) -> StoreFuture<'_, AppendResult> {
         let appended = self.writer.append(append);
-        Box::pin(async move { self.findings.of_write(appended.await) })
+        Box::pin(async move { self.findings.of_write(self.with_cause(appended.await).await) })
     }
 
     fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>> {

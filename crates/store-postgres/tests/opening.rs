@@ -16,6 +16,7 @@ use bethink_store::{
 };
 use bethink_store_postgres::{
     PostgresAddress, PostgresOpenError, PostgresOpenReport, PostgresOptions, PostgresStore,
+    check_database,
 };
 use bethink_transcript::{MessageId, Role, SessionId, UnixMicros};
 use futures_util::future::join_all;
@@ -198,4 +199,35 @@ async fn an_altered_message_is_an_error() {
     assert!(store.damage().is_some());
     let checked = store.check().await.unwrap();
     assert!(checked.is_some_and(|why| why.contains("message 1 of session")));
+}
+
+/// The server reports a schema that may not be used as if its tables did not exist.
+#[tokio::test]
+async fn a_schema_without_its_rights_is_not_damage_and_heals() {
+    let server = server::server().await;
+    let database = server.bare_database().await;
+    let mut admin = server.connect(&database).await;
+    let make = "CREATE ROLE barred LOGIN; CREATE SCHEMA barred AUTHORIZATION barred";
+    admin.execute(sqlx::raw_sql(make)).await.unwrap();
+    let address: PostgresAddress = server.url("barred", &database).parse().unwrap();
+    let options = PostgresOptions::new(address.clone());
+    let (store, _) = PostgresStore::open(&options).await.unwrap();
+    let bar = "
+        ALTER SCHEMA barred OWNER TO CURRENT_USER;
+        REVOKE ALL ON SCHEMA barred FROM barred";
+    admin.execute(sqlx::raw_sql(bar)).await.unwrap();
+    // Two at once, on connections that are new.
+    let (one, two) = tokio::join!(store.pauses(), store.projects());
+    assert!(matches!(&one, Err(StoreError::Denied(why)) if why.contains("barred")), "{one:?}");
+    assert!(matches!(two, Err(StoreError::Denied(_))), "{two:?}");
+    assert!(matches!(store.probe().await, Err(StoreError::Denied(_))));
+    assert!(matches!(store.fault(), Some(StoreError::Denied(_))), "{:?}", store.fault());
+    let checked = check_database(&address).await.unwrap_err();
+    assert!(matches!(checked, PostgresOpenError::OtherSchema { .. }), "{checked}");
+
+    admin.execute("GRANT ALL ON SCHEMA barred TO barred").await.unwrap();
+    assert_eq!(store.probe().await.unwrap(), None);
+    let (one, two) = tokio::join!(store.pauses(), store.projects());
+    assert!(one.is_ok() && two.is_ok(), "{one:?} {two:?}");
+    assert!(store.fault().is_none() && store.damage().is_none());
 }

@@ -134,7 +134,17 @@ fn reading_pool(options: SqliteConnectOptions) -> SqlitePool {
 
 /// Opens a connection that does not change the file.
 pub(crate) async fn looker(path: &Path) -> sqlx::Result<SqliteConnection> {
-    basics(path).read_only(true).connect().await
+    let options = basics(path).read_only(true);
+    let mut db = options.connect().await?;
+    let is_refused = match sql("SELECT count(*) FROM sqlite_schema").value::<i64>(&mut db).await {
+        Err(StoreError::Disk(_)) => files::wal_size(path).is_ok_and(|size| size == 0),
+        _ => false,
+    };
+    match is_refused {
+        // On a read-only disk, SQLite cannot create a log. Without one, the file is complete.
+        true => options.immutable(true).connect().await,
+        false => Ok(db),
+    }
 }
 
 /// Returns the version of the linked SQLite, and whether it is safe to use.

@@ -74,9 +74,14 @@ pub(crate) fn mark_clean(path: &Path) -> io::Result<()> {
     sync_directory(path)
 }
 
-/// Returns the size of the file at the last stop, if that stop was clean.
-pub(crate) fn clean_size(path: &Path) -> Option<u64> {
-    clean_stamp(path).map(|(size, _)| size)
+/// Returns whether there was a database: what only a running daemon writes is there.
+pub(crate) fn was_there(path: &Path) -> bool {
+    [".clean", ".checked"].iter().any(|mark| beside(path, mark).exists())
+}
+
+/// Returns whether the log was removed after the daemon was killed. SQLite removes the log's index first.
+pub(crate) fn has_lost_log(path: &Path) -> bool {
+    beside(path, "-shm").exists() && !beside(path, "-wal").exists()
 }
 
 /// Returns whether the file is unchanged since the last clean stop.

@@ -7,7 +7,7 @@ use sqlx::{Connection, SqliteConnection};
 use crate::connect::{self, known_schema, make_empty};
 use crate::error::from_sqlx;
 use crate::files;
-use crate::opened::{OpenError, OpenReport};
+use crate::opened::{Damage, OpenError, OpenReport};
 use crate::options::Options;
 use crate::probe::{self, ProbeVerdict};
 use crate::recover;
@@ -41,16 +41,34 @@ async fn prepare(path: &Path, options: Options) -> Result<OpenReport, OpenError>
             )
             .await;
         }
+        if files::beside(path, ".copying").exists() {
+            return Err(OpenError::UnfinishedCopy(files::beside(path, ".copying")));
+        }
+        let damage = files::was_there(path).then(|| gone(path, "it is replaced by an empty one"));
         make_new(path).await?;
-        return Ok(OpenReport { new: true, ..OpenReport::default() });
+        // So that it is not missed again.
+        files::unmark_checked(path)?;
+        return Ok(OpenReport { new: true, damage, ..OpenReport::default() });
     }
     files::check_writable(path)?;
+    // SQLite removes the log's index before the log.
+    let damage = files::has_lost_log(path)
+        .then(|| gone(&files::beside(path, "-wal"), "the newest messages may be missing"));
     match probe::look(path).await? {
         ProbeVerdict::Sound { check_due, torn } => {
-            Ok(OpenReport { check_due, torn, ..OpenReport::default() })
+            Ok(OpenReport { check_due, torn, damage, ..OpenReport::default() })
         }
         ProbeVerdict::Damaged(reason) => repair(path, options, reason).await,
     }
+}
+
+/// Describes the loss of a whole file.
+fn gone(file: &Path, effect: &str) -> Damage {
+    let reason = format!(
+        "the file {} was there at the last stop, but is gone; {effect}; if you have the file or a backup, see docs/backup.md",
+        file.display()
+    );
+    Damage { reason, ..Damage::default() }
 }
 
 /// Empties the log, so that the next start does not find the end of the dropped transaction behind later ones.

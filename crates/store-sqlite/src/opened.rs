@@ -42,6 +42,10 @@ pub enum OpenError {
         "{} contains an unfinished copy of {found}; finish that copy, or delete the file", file.display()
     )]
     OtherCopy { found: String, file: PathBuf },
+    #[error(
+        "{} is an unfinished copy of another database; finish `bethink store copy`, or delete the file", .0.display()
+    )]
+    UnfinishedCopy(PathBuf),
     #[error("could not migrate the database: {0}")]
     Migrate(String),
     #[error("could not open the database: {0}")]

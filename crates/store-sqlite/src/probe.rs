@@ -144,13 +144,6 @@ fn outside(path: &Path) -> Result<Option<String>, OpenError> {
         };
         return Ok(Some(why.to_owned()));
     };
-    if let Some(was) = files::clean_size(path)
-        && was != size
-    {
-        return Ok(Some(format!(
-            "the file is {size} bytes, but was {was} at the last clean shutdown"
-        )));
-    }
     // With a WAL, a file may be shorter than its header says: the rest is in the WAL.
     let needed = header.pages * header.page_size;
     let cut_off = wal == 0 && size < needed;

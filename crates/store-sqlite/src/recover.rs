@@ -47,6 +47,30 @@ const RECOUNT_SESSIONS: &str = "
         coalesce((SELECT max(made_after) FROM compactions WHERE session = sessions.id), 0)
     )";
 
+/// Numbers without a message. No other message is ever removed without its session.
+const LOST_MESSAGES: &str = "
+    SELECT coalesce(sum(lost), 0),
+           count(*)
+    FROM (
+        SELECT last_seq - (SELECT count(*) FROM messages WHERE session = sessions.id) AS lost
+        FROM sessions
+    )
+    WHERE lost > 0";
+
+/// A file whose session is incomplete can be imported again.
+const FORGET_FILES: &str = "
+    UPDATE sessions
+    SET content_hash = NULL
+    WHERE id IN (
+        SELECT lacking.id
+        FROM sessions AS lacking
+        WHERE last_seq > (SELECT count(*) FROM messages WHERE session = lacking.id)
+        UNION ALL
+        SELECT lacking.parent
+        FROM sessions AS lacking
+        WHERE last_seq > (SELECT count(*) FROM messages WHERE session = lacking.id)
+    )";
+
 /// The index is not recovered but rebuilt from the messages.
 const MARK_SESSIONS: &str = "
     UPDATE sessions
@@ -64,12 +88,17 @@ pub(crate) async fn recover(
     files::create(&unfinished)?;
     let mut target = connect(&unfinished, None).await?;
     let recovered = fill(&mut target, path, options).await?;
+    let (lost_messages, incomplete_sessions) = sql(LOST_MESSAGES)
+        .optional(&mut target, |row| Ok((row.get(0)?, row.get(1)?)))
+        .await?
+        .unwrap_or_default();
     checkpoint(&mut target).await?;
     target.close().await.map_err(from_sqlx)?;
     files::rename_finished(&unfinished, &files::beside(path, ".recovered"))?;
     files::swap_in_recovered(path)?;
     files::remove_unfinished(path)?;
-    Ok(Damage { reason, copy, recovered })
+    let copy = Some(copy);
+    Ok(Damage { reason, copy, recovered, lost_messages, incomplete_sessions })
 }
 
 /// Copies rows into their original schema, which is then migrated like any older database.
@@ -117,6 +146,7 @@ async fn fill(
 async fn put_in_order(target: &mut SqliteConnection, options: Options) -> Result<(), OpenError> {
     sql(REMAKE_SESSIONS).bind(options.now).run(&mut *target).await?;
     sql(RECOUNT_SESSIONS).run(&mut *target).await?;
+    sql(FORGET_FILES).run(&mut *target).await?;
     sql(MARK_SESSIONS).seal(target, "sessions").await?;
     Ok(())
 }

@@ -7,12 +7,12 @@ mod common;
 use std::os::unix::fs::FileExt;
 
 use bethink_store::{
-    CheckStore, HealthStore, IndexBatch, IndexLookup, IndexStore, JobOutcome, JobState, JobStore,
-    Lease, LedgerStore, MemoryAuthor, MemoryStore, MemoryVersionFilter, ModelCall, NewDecision,
-    NewJob, NewMemoryVersion, Progress, SearchScope, SeqRange, SessionChange, SessionStore, Store,
-    StoreError, UsageFilter,
+    CheckStore, HealthStore, ImportStore, IndexBatch, IndexLookup, IndexStore, JobOutcome,
+    JobState, JobStore, Lease, LedgerStore, MemoryAuthor, MemoryStore, MemoryVersionFilter,
+    ModelCall, NewDecision, NewJob, NewMemoryVersion, NewSession, Progress, SearchScope, SeqRange,
+    SessionChange, SessionStore, Store, StoreError, UsageFilter,
 };
-use bethink_store_sqlite::{Damage, SqliteStore};
+use bethink_store_sqlite::{Damage, OpenError, SqliteStore};
 use bethink_transcript::{CallId, JobId, Seq, UnixMicros};
 use common::{Home, NOW, analyse, append, found, message, session_id, whole_messages};
 use uuid::Uuid;
@@ -42,7 +42,10 @@ async fn recovered(home: &Home) -> (SqliteStore, Damage) {
     let before = std::fs::read(home.db()).unwrap();
     let (store, report) = home.open().await;
     let damage = report.damage.expect("damage is noticed");
-    assert!(std::fs::read(&damage.copy).unwrap() == before, "the copy is the damaged file");
+    assert!(
+        std::fs::read(damage.copy.as_ref().unwrap()).unwrap() == before,
+        "the copy is the damaged file"
+    );
     assert!(!report.new);
     let leftovers: Vec<_> = home
         .names()
@@ -122,16 +125,84 @@ async fn a_file_cut_off_keeps_its_beginning() {
     goes_on(&store).await;
 }
 
-/// SQLite itself ignores bytes after the last page.
+/// The mark of the last clean stop is about the file that the backup replaced.
 #[tokio::test]
-async fn a_file_of_another_size_than_at_the_last_stop_is_damaged() {
-    let home = Home::filled(20).await;
-    let length = size(&home);
-    overwrite(&home, length, &garbage(PAGE as usize));
-    let (store, damage) = recovered(&home).await;
-    assert!(damage.reason.contains("at the last clean shutdown"), "{}", damage.reason);
-    assert_eq!(rows(&damage, "messages"), 20);
+async fn a_restored_backup_of_another_size_is_not_damaged() {
+    let (home, backup) = (Home::filled(2000).await, Home::filled(20).await);
+    assert_ne!(size(&home), size(&backup));
+    std::fs::copy(backup.db(), home.db()).unwrap();
+    let (store, report) = home.open().await;
+    assert_eq!(report.damage, None);
+    assert!(report.check_due);
+    assert_eq!(whole_messages(&store, session_id(1)).await, 10);
     goes_on(&store).await;
+}
+
+#[tokio::test]
+async fn lost_messages_are_counted_and_their_file_can_be_imported_again() {
+    let home = Home::filled(20).await;
+    let (store, _) = home.open().await;
+    for number in [3, 4] {
+        let new = NewSession {
+            content_hash: Some(format!("hash of file {number}")),
+            ..NewSession::new(session_id(number), "/project".into(), "{}".into(), NOW)
+        };
+        store.create_session(new, None).await.unwrap();
+    }
+    store.append(append(session_id(3), vec![message(777_777)])).await.unwrap();
+    store.append(append(session_id(4), vec![message(888_888)])).await.unwrap();
+    store.close().await.unwrap();
+    let bytes = std::fs::read(home.db()).unwrap();
+    let at = bytes.windows(10).position(|found| found == b"word777777").unwrap();
+    overwrite(&home, at as u64, b"WORD777777");
+    store_is_suspect(&home).await;
+    let (store, damage) = recovered(&home).await;
+    assert_eq!((damage.lost_messages, damage.incomplete_sessions), (1, 1));
+    assert_eq!(store.imported("hash of file 3").await.unwrap(), None);
+    assert_eq!(store.imported("hash of file 4").await.unwrap(), Some(session_id(4)));
+}
+
+/// Reads everything, so that the damage is noticed and the next start recovers the file.
+async fn store_is_suspect(home: &Home) {
+    let (store, _) = home.open().await;
+    assert!(store.check().await.unwrap().is_some());
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_is_reported_once() {
+    let home = Home::filled(20).await;
+    std::fs::remove_file(home.db()).unwrap();
+    let (store, report) = home.open().await;
+    assert!(report.new);
+    let damage = report.damage.unwrap();
+    assert!(damage.copy.is_none() && damage.reason.contains("is gone"), "{damage:?}");
+    store.close().await.unwrap();
+    assert_eq!(home.open().await.1.damage, None);
+}
+
+#[tokio::test]
+async fn a_log_that_is_gone_is_reported_once() {
+    let home = Home::filled(20).await;
+    // What a killed daemon leaves, without its log.
+    uncleanly_stopped(&home);
+    std::fs::write(home.beside("-shm"), []).unwrap();
+    let (store, report) = home.open().await;
+    let damage = report.damage.unwrap();
+    assert!(damage.copy.is_none() && damage.reason.contains("-wal"), "{damage:?}");
+    store.close().await.unwrap();
+    assert_eq!(home.open().await.1.damage, None);
+}
+
+/// Otherwise, a hook would begin an empty history while a copy is interrupted.
+#[tokio::test]
+async fn no_new_file_is_made_beside_an_unfinished_copy() {
+    let home = Home::new();
+    std::fs::create_dir(home.db().parent().unwrap()).unwrap();
+    std::fs::write(home.beside(".copying"), []).unwrap();
+    let refused = home.try_open().await.unwrap_err();
+    assert!(matches!(refused, OpenError::UnfinishedCopy(_)), "{refused}");
+    assert_eq!(home.names(), ["db.copying"]);
 }
 
 #[tokio::test]
@@ -161,7 +232,7 @@ async fn a_text_file_is_kept_aside() {
     std::fs::create_dir(home.db().parent().unwrap()).unwrap();
     std::fs::write(home.db(), "Dear diary,\n").unwrap();
     let (store, damage) = recovered(&home).await;
-    assert_eq!(std::fs::read(&damage.copy).unwrap(), b"Dear diary,\n");
+    assert_eq!(std::fs::read(damage.copy.as_ref().unwrap()).unwrap(), b"Dear diary,\n");
     common::make_session(&store, 1).await;
     goes_on(&store).await;
 }

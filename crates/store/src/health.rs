@@ -45,14 +45,17 @@ pub struct OpenReport {
     pub torn: bool,
 }
 
-/// How a damaged file was recovered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How a damaged file was recovered, or which file was gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// The problem that the first check found.
     pub reason: String,
-    /// Copy of the damaged file, next to copies of its `-wal` and `-shm`, if any.
-    pub copy: PathBuf,
+    /// Copy of the damaged file, next to copies of its `-wal` and `-shm`, if any; `None` if there was nothing to recover.
+    pub copy: Option<PathBuf>,
     pub recovered: Vec<RecoveredTable>,
+    /// Number of messages that sessions lack, and of these sessions. Sessions of which nothing was found do not count.
+    pub lost_messages: u64,
+    pub incomplete_sessions: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -186,6 +186,12 @@ fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
 
 fn not_running(app: &mut CliApp, error: ClientError) -> Done {
     let home = app.places.home.path();
+    // The home of another user looks empty.
+    if let Err(denied) = app.places.home.lock().metadata()
+        && denied.kind() == io::ErrorKind::PermissionDenied
+    {
+        return Err(CliFailure::file("read", home, &denied));
+    }
     if let Some(screen) = app.screen.unless_json(&json!({ "running": false, "home": home }))? {
         screen
             .line(StyledText::new().dim("○ not running").plain(format!("  {}", home.display())))?;

@@ -4,6 +4,7 @@ mod agents;
 mod memory;
 mod team;
 
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -264,6 +265,15 @@ fn not_yet(check: &'static str, path: &Path) -> DoctorFinding {
 
 fn home(home: &Path) -> DoctorFinding {
     let shown = home.display();
+    if let Err(error) = home.read_dir()
+        && error.kind() == ErrorKind::PermissionDenied
+    {
+        return fail(
+            "home",
+            format!("could not read {shown}: {error}"),
+            "run bethink as the user to whom it belongs, or set BETHINK_HOME to your own directory",
+        );
+    }
     match mode(home) {
         None => not_yet("home", home),
         Some(_) if !home.is_dir() => {

@@ -14,6 +14,8 @@ use bethink_terminal::StyledText;
 
 const PAGE: usize = 100;
 
+const REFILL: &str = "if the session was imported, import its file again: it becomes a new session";
+
 pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
     let (client, session) = app.client_and_session(None).await?;
     if let Some(number) = how.message {
@@ -31,9 +33,10 @@ pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
     let Some(mut events) = events else {
         let messages = after(&client, &session, first).await?;
         return match app.screen.unless_json(&json!({ "messages": messages }))? {
-            Some(screen) if messages.is_empty() => {
-                Ok(screen.note(format!("session {} has no messages", short_id(session.id)))?)
-            }
+            Some(screen) if messages.is_empty() => Ok(screen.note(match session.last_seq {
+                0 => format!("session {} has no messages", short_id(session.id)),
+                last => missing(first + 1, last),
+            })?),
             Some(_) => show_each(app, how, &messages),
             None => Ok(()),
         };
@@ -58,6 +61,10 @@ async fn one(app: &mut CliApp, client: &Client, session: &Session, number: u64) 
     let query = MessageQuery { after_seq, limit: Some(1), ..MessageQuery::default() };
     let page = client.messages(session.id, &query).await?;
     let Some(found) = page.messages.iter().find(|m| m.seq == number) else {
+        if (1..=session.last_seq).contains(&number) {
+            let next = page.messages.first().map_or(session.last_seq, |next| next.seq - 1);
+            return Err(CliFailure::hinted(missing(number, next), REFILL));
+        }
         return Err(CliFailure::hinted(
             format!("there is no message {number} in this session"),
             match session.last_seq {
@@ -69,6 +76,15 @@ async fn one(app: &mut CliApp, client: &Client, session: &Session, number: u64) 
     let Some(screen) = app.screen.unless_json(found)? else { return Ok(()) };
     let lines = message::message(found, MessageExtent::Whole, screen.look, app.now);
     Ok(screen.lines(lines)?)
+}
+
+/// Says that messages with these numbers, which were assigned, are gone.
+fn missing(first: u64, last: u64) -> String {
+    let which = match first == last {
+        true => format!("message {first} is"),
+        false => format!("messages {first} to {last} are"),
+    };
+    format!("{which} missing: lost with a damaged database")
 }
 
 /// Shows a part of a message's text, and says how to read the next part.

@@ -91,12 +91,17 @@ pub(super) fn result<T: DeserializeOwned>(job: Job, what: &str) -> Result<T, Cli
     if job.state == JobState::Failed {
         return Err(CliFailure::new(job.error.unwrap_or_else(|| format!("the {what} failed"))));
     }
+    if let Some(why) = job.error {
+        return Err(CliFailure::new(format!(
+            "the {what} cannot go on: {why}; the daemon finishes it when this is fixed"
+        )));
+    }
     serde_json::from_value(job.result.unwrap_or_default()).map_err(|error| {
         CliFailure::new(format!("could not read the result of the {what}: {error}"))
     })
 }
 
-/// Shows the progress of a job until it ends.
+/// Shows the progress of a job until it ends or cannot go on.
 pub(super) async fn finished(
     app: &CliApp,
     client: &Client,
@@ -105,7 +110,7 @@ pub(super) async fn finished(
 ) -> Result<Job, ClientError> {
     let progress = ProgressLine::new(&app.screen, label);
     let mut pause = FIRST_LOOK;
-    while !matches!(job.state, JobState::Done | JobState::Failed) {
+    while !matches!(job.state, JobState::Done | JobState::Failed) && job.error.is_none() {
         progress.at(job.progress.done, job.progress.total);
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(SLOWEST_LOOK);

@@ -8,7 +8,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::import::finished;
+use super::import::{finished, result};
 use crate::app::CliApp;
 use crate::args::Search;
 use crate::failure::{CliFailure, Done, text_of};
@@ -137,6 +137,7 @@ async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
     let session = app.session(client, None).await?;
     let job = client.rebuild_search(session.id).await?;
     let job = finished(app, client, job, "index").await?;
+    result::<serde_json::Value>(job.clone(), "index")?;
     let Some(screen) = app.screen.unless_json(&job)? else { return Ok(()) };
     let done = plural(session.messages, "message", "messages");
     Ok(screen.line(format!("indexed {done}"))?)

@@ -2647,7 +2647,7 @@ export interface components {
             progress: components["schemas"]["JobProgress"];
             /** @description For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object. */
             result?: unknown;
-            /** @description Why the job failed. */
+            /** @description Why the job failed. For one job that has not ended: why it cannot go on now; it runs again when this is fixed. */
             error?: string | null;
             /** @description When it was created, as RFC 3339. */
             created_at: string;

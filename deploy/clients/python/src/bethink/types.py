@@ -2078,7 +2078,7 @@ class Job(TypedDict):
     result: NotRequired[Any]
     """For an import, an array with one `ImportFile` per file, or an `AgentTranscripts`; for other kinds, an object."""
     error: NotRequired[str | None]
-    """Why the job failed."""
+    """Why the job failed. For one job that has not ended: why it cannot go on now; it runs again when this is fixed."""
     created_at: str
     """When it was created, as RFC 3339."""
     updated_at: str
