@@ -248,7 +248,9 @@ impl SessionService {
         let request: AppendBody<'_> = match serde_json::from_slice(body) {
             Ok(request) => request,
             Err(error) => {
-                let detail = format!("the body must be {{\"messages\": [...]}}: {error}");
+                let error = ServiceError::of_json("", &error.to_string(), "the body");
+                let detail =
+                    format!("the body must be {{\"messages\": [...]}}: {}", error.sentence());
                 return ServiceError::invalid("messages", detail);
             }
         };
@@ -361,8 +363,12 @@ mod tests {
         let id = home.session(&[]).await;
         let good = r#"{"role":"user","content":"x"}"#;
         for (body, field, detail) in [
-            ("{}", "messages", "the body must be {\"messages\": [...]}: missing field `messages`"),
-            (r#"{"messages":{}}"#, "messages", "the body must be {\"messages\": [...]}: invalid"),
+            ("{}", "messages", "the body must be {\"messages\": [...]}: `messages` is missing"),
+            (
+                r#"{"messages":{}}"#,
+                "messages",
+                "the body must be {\"messages\": [...]}: `the body` must be an array",
+            ),
             (r#"{"messages":[],"messages":[]}"#, "messages", "the body must be"),
             (r#"{"messages":[]}"#, "messages", "must contain at least one message"),
             (
@@ -398,7 +404,7 @@ mod tests {
             (
                 r#"{"messages":[{"role":"user","content":[{"type":"text"}]}]}"#,
                 "messages[0].content[0].text",
-                "missing",
+                "is missing",
             ),
             (
                 r#"{"messages":[{"role":"user","content":"x","created_at":"now"}]}"#,
