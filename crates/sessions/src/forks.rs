@@ -102,7 +102,8 @@ impl SessionService {
                 created_at: stored.created_at,
             });
             let messages = copies.collect();
-            let append = Append { session: to, messages, receipt: None, at: self.cx.now() };
+            let append =
+                Append { session: to, messages, only_new: false, receipt: None, at: self.cx.now() };
             self.cx.store().append(append).await?;
         }
         Ok(())
