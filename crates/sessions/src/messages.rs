@@ -124,8 +124,7 @@ impl SessionService {
                 fresh.push(Arc::new(message));
             }
         }
-        let appended = fresh.len() as u64;
-        metrics::counter!("bethink_messages_appended_total").increment(appended);
+        metrics::counter!("bethink_messages_appended_total").increment(fresh.len() as u64);
         self.cx.jobs().note_activity();
         self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
         handle.deliver(fresh.iter().cloned());
@@ -142,7 +141,7 @@ impl SessionService {
         }
         let seqs = || stored.places.iter().map(|(seq, _)| seq.0);
         let answer = api::Appended {
-            appended,
+            appended: stored.places.iter().filter(|(_, new)| *new).count() as u64,
             first_seq: seqs().min().unwrap_or(0),
             last_seq: seqs().max().unwrap_or(0),
             context: self.level_after_append(&handle, &fresh).await,
@@ -187,14 +186,17 @@ impl SessionService {
         handle: &Arc<SessionHandle>,
         fresh: &[Arc<Message>],
     ) -> api::ContextLevel {
-        let Ok(mut state) = Arc::clone(&handle.state).try_lock_owned() else {
-            return handle.noted_level();
+        let mut state = match (Arc::clone(&handle.state).try_lock_owned(), handle.noted_level()) {
+            (Ok(state), _) => state,
+            (Err(_), Some(noted)) => return noted,
+            // Another request is loading the session for the first time.
+            (Err(_), None) => Arc::clone(&handle.state).lock_owned().await,
         };
         let evicted = match *state {
             Some(_) => Ok(None),
             None => self.evicted_or_loaded(handle, fresh, &mut state).await,
         };
-        let Ok(evicted) = evicted else { return handle.noted_level() };
+        let Ok(evicted) = evicted else { return handle.noted_level().unwrap_or_default() };
         if let Some(evicted) = evicted {
             self.watch_cache(handle, &evicted.model, fresh);
             self.note_level(handle, &evicted.thresholds, evicted.tokens);
@@ -208,7 +210,7 @@ impl SessionService {
                 handle.evict();
             }
         }
-        handle.noted_level()
+        handle.noted_level().unwrap_or_default()
     }
 
     /// Returns what is known about a session that stays out of memory. If it has grown enough and is not too large,
@@ -255,11 +257,9 @@ impl SessionService {
             })
         });
         let is_whole = std::str::from_utf8(body).is_ok() && read == Ok(true) && at.end().is_ok();
-        match is_whole && !messages.is_empty() {
-            true => Ok(messages),
-            false => Err(self.describe_fault(body, now)),
+        if !is_whole || messages.is_empty() {
+            return Err(self.describe_fault(body, now));
         }
-    }
         let mut first: HashMap<&MessageId, &Message> = HashMap::new();
         for (number, message) in messages.iter().enumerate() {
             if let Some(first) = first.insert(&message.id, message) {
@@ -267,6 +267,7 @@ impl SessionService {
             }
         }
         Ok(messages)
+    }
 
     fn describe_fault(&self, body: &Bytes, now: UnixMicros) -> ServiceError {
         #[derive(Deserialize)]
@@ -344,7 +345,6 @@ impl SessionService {
     }
 }
 
-/// Reads one message of an append, with the client's id and time if they are given.
 /// Refuses a message whose id another message has. Clients send a message again with small differences, which are no
 /// reason to refuse it.
 fn refuse_other(number: usize, message: &Message, first: &Bytes) -> Result<()> {
@@ -358,6 +358,7 @@ fn refuse_other(number: usize, message: &Message, first: &Bytes) -> Result<()> {
         .hint("give each message its own id; stored messages cannot be changed"))
 }
 
+/// Reads one message of an append, with the client's id and time if they are given.
 fn message_of(
     message: MessageObject<'_>,
     now: UnixMicros,
@@ -501,7 +502,6 @@ mod tests {
         home.close().await;
     }
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     /// An id that is used twice would lose the second message.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn an_id_of_another_message_is_refused() {
@@ -561,6 +561,7 @@ mod tests {
         home.close().await;
     }
 
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn an_append_does_not_load_an_evicted_session() {
         let directory = tempfile::tempdir().unwrap();
         let home = SessionsHome::open(Settings::at(directory.path())).await;
