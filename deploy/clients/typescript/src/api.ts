@@ -492,8 +492,8 @@ export interface paths {
         /** Get the file of a topic. */
         get: operations["memory_get"];
         /**
-         * Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-         *     conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
+         * Write a topic. With `If-Match`, only if it has not changed; with `If-Match: *`, only if it exists (412); with
+         *     `If-None-Match: *`, only if it does not exist. A conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
          */
         put: operations["memory_put"];
         post?: never;
@@ -1089,8 +1089,8 @@ export interface paths {
         get: operations["message_list"];
         put?: never;
         /**
-         * Append messages. They are on disk when the request is answered. A message whose ID is already in the session is not
-         *     appended again.
+         * Append messages. They are on disk when the request is answered. A message that the session already has, with its
+         *     ID, is not appended again. Another message with the same ID is refused.
          */
         post: operations["message_append"];
         delete?: never;
@@ -5236,7 +5236,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5266,7 +5268,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5348,7 +5352,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5517,7 +5523,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5549,7 +5557,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5661,7 +5671,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5693,7 +5705,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5725,7 +5739,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5811,7 +5827,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5874,7 +5892,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6050,7 +6070,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6087,7 +6109,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6218,7 +6242,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6250,7 +6276,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6284,7 +6312,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6395,7 +6425,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6427,7 +6459,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6534,7 +6568,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6590,7 +6626,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6618,7 +6656,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6708,7 +6748,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6798,7 +6840,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6829,7 +6873,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6860,7 +6906,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7048,7 +7096,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7082,7 +7132,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7149,7 +7201,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7235,7 +7289,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7292,7 +7348,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7392,7 +7450,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7451,7 +7511,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7543,7 +7605,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7626,7 +7690,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7661,7 +7727,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7689,7 +7757,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7820,7 +7890,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7881,7 +7953,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7913,7 +7987,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7945,7 +8021,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
