@@ -285,7 +285,7 @@ impl SessionService {
         let request: AppendBody<'_> = match serde_json::from_slice(body) {
             Ok(request) => request,
             Err(error) => {
-                let error = ServiceError::of_json("", &error.to_string(), "the body");
+                let error = ServiceError::of_json("", &error.to_string(), "messages");
                 let detail =
                     format!("the body must be {{\"messages\": [...]}}: {}", error.sentence());
                 return ServiceError::invalid("messages", detail);
@@ -417,7 +417,7 @@ mod tests {
             (
                 r#"{"messages":{}}"#,
                 "messages",
-                "the body must be {\"messages\": [...]}: `the body` must be an array",
+                "the body must be {\"messages\": [...]}: `messages` must be an array",
             ),
             (r#"{"messages":[],"messages":[]}"#, "messages", "the body must be"),
             (r#"{"messages":[]}"#, "messages", "must contain at least one message"),
