@@ -143,9 +143,28 @@ fn methods_and_names_that_are_not_there() {
     );
     assert_eq!(code("resources/read", json!({ "uri": "bethink://memory/private/none" })), -32_002);
     assert_eq!(code("resources/list", json!({ "cursor": "not one" })), -32_602);
-    assert!(code("tools/call", json!({ "name": 5 })).is_i64());
-    assert!(code("tools/call", json!({ "name": "recall", "arguments": [1] })).is_i64());
+    let wrong = |method: &str, params: &Value| {
+        let error = desk.ask(method, params)["error"].clone();
+        assert_eq!(error["code"], -32_602, "{method} {params}: {error}");
+        error["message"].as_str().unwrap().to_owned()
+    };
+    for (params, said) in [
+        (json!({ "name": 5 }), "`name`"),
+        (json!({ "arguments": {} }), "`name`"),
+        (json!({ "name": "recall", "arguments": [1] }), "`arguments`"),
+        (json!({ "name": "recall", "arguments": "x" }), "`arguments`"),
+    ] {
+        let told = wrong("tools/call", &params);
+        assert!(told.contains(said), "{params}: {told}");
+    }
+    assert!(wrong("resources/read", &json!({})).contains("`uri`"));
+    assert!(wrong("initialize", &json!({})).contains("`protocolVersion`"));
+    let unknown = desk.ask("nothing/here", &json!({}))["error"]["message"].clone();
+    assert!(unknown.as_str().unwrap().contains("tools/call"), "{unknown}");
     assert_eq!(desk.result("ping", &json!({})), json!({}));
+    // Some models encode the arguments as a string.
+    let encoded = json!({ "name": "recall", "arguments": r#"{"query":"x"}"# });
+    assert_eq!(desk.result("tools/call", &encoded)["isError"], false);
     desk.daemon.is_well();
 }
 

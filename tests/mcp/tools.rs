@@ -228,8 +228,9 @@ fn arguments_are_checked_and_the_answer_names_them() {
     let desk = Desk::new();
     for (tool, arguments, said) in [
         ("recall", json!({}), "query"),
-        ("recall", json!({ "query": 5 }), "expected a string"),
-        ("recall", json!({ "query": "x", "colour": "red" }), "unknown field `colour`"),
+        ("recall", json!({ "query": 5 }), "query: must be a string, not 5"),
+        ("recall", json!({ "query": "x", "limit": "3" }), "limit: must be a whole number"),
+        ("recall", json!({ "query": "x", "colour": "red" }), "colour: is not a known field"),
         ("recall", json!({ "query": "  " }), "query"),
         ("recall", json!({ "query": "x", "limit": -1 }), "invalid"),
         ("recall", json!({ "query": "x", "session_id": "no id" }), "is not a valid ID"),
@@ -245,7 +246,9 @@ fn arguments_are_checked_and_the_answer_names_them() {
         ("notes", json!({ "session_id": "last", "project_dir": "/nowhere/else" }), "no session"),
         ("notes", json!({ "session_id": "0199a1b2-0000-7000-8000-000000000000" }), "not_found"),
         ("search_history", json!({ "query": "x".repeat(100_000) }), "at most"),
-        ("memory", json!({ "command": "format", "path": "/" }), "unknown variant"),
+        ("search_history", json!({ "query": "" }), "query: must not be empty"),
+        ("todos", json!({ "todos": [{ "content": "x" }] }), "todos[0].status: is missing"),
+        ("memory", json!({ "command": "format", "path": "/" }), "command: must be one of"),
         ("memory", json!({ "command": "create", "path": "/memories/a.md" }), "file_text"),
     ] {
         let told = desk.call(tool, &arguments).bad();

@@ -30,7 +30,7 @@ pub(crate) async fn check_message(request: Request, next: Next) -> Response {
         Ok(ReceivedBody { bytes, room }) => (bytes, room),
         Err(unread) => return not_read(unread),
     };
-    let message: Value = match serde_json::from_slice(&body) {
+    let mut message: Value = match serde_json::from_slice(&body) {
         Ok(message) => message,
         Err(error) => {
             let why = format!("the message is not valid JSON: {error}");
@@ -41,7 +41,28 @@ pub(crate) async fn check_message(request: Request, next: Next) -> Response {
     if let Some(why) = malformed(&message) {
         return refusal(StatusCode::BAD_REQUEST, INVALID_REQUEST, why, &id);
     }
-    in_json_rpc(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
+    let body = match decode_arguments(&mut message) {
+        true => Body::from(message.to_string()),
+        false => Body::from(body),
+    };
+    in_json_rpc(next.run(Request::from_parts(parts, body)).await, &id).await
+}
+
+/// Replaces a tool's arguments by the object that they encode, and returns whether it did. Some models encode them as a
+/// string.
+fn decode_arguments(message: &mut Value) -> bool {
+    if message.get("method").and_then(Value::as_str) != Some("tools/call") {
+        return false;
+    }
+    let arguments = message.pointer_mut("/params/arguments");
+    let Some(Value::String(text)) = arguments.as_deref() else { return false };
+    match (serde_json::from_str(text), arguments) {
+        (Ok(Value::Object(decoded)), Some(arguments)) => {
+            *arguments = Value::Object(decoded);
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Returns the error for a message whose body was not read.
@@ -70,7 +91,8 @@ fn malformed(message: &Value) -> Option<&'static str> {
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Some("`jsonrpc` must be \"2.0\"");
     }
-    if !matches!(message.get("id"), None | Some(Value::String(_) | Value::Number(_))) {
+    let is_id = |id: &Value| id.is_string() || id.is_i64();
+    if !message.get("id").is_none_or(is_id) {
         return Some("`id` must be a string or an integer");
     }
     if !matches!(message.get("params"), None | Some(Value::Object(_))) {
@@ -140,6 +162,19 @@ mod tests {
     }
 
     #[test]
+    fn arguments_may_be_an_object_in_a_string() {
+        let decoded = |arguments: Value| {
+            let params = json!({ "name": "recall", "arguments": arguments });
+            let mut message = json!({ "method": "tools/call", "params": params });
+            decode_arguments(&mut message).then(|| message["params"]["arguments"].take())
+        };
+        assert_eq!(decoded(json!(r#"{"query":"x"}"#)), Some(json!({ "query": "x" })));
+        for other in [json!("x"), json!("[1]"), json!({}), json!(null)] {
+            assert_eq!(decoded(other), None);
+        }
+    }
+
+    #[test]
     fn only_messages_pass() {
         let check = |text: &str, passes: bool| {
             let message: Value = serde_json::from_str(text).unwrap();
@@ -155,6 +190,7 @@ mod tests {
         check(r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, false);
         check(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, false);
         check(r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, false);
+        check(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, false);
         check(r#"{"jsonrpc":"2.0","id":1,"method":5}"#, false);
         check(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, false);
         check(r#"{"jsonrpc":"2.0","id":1}"#, false);

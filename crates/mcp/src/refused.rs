@@ -28,6 +28,14 @@ fn sentence(refusal: &ServiceError) -> String {
     out
 }
 
+/// Returns the error of a search. Its field is the argument of the tool instead of the parameter of the route.
+pub(crate) fn of_query(mut error: ServiceError) -> ServiceError {
+    if error.field.as_deref() == Some("q") {
+        error.field = Some("query".to_owned());
+    }
+    error
+}
+
 /// Returns the answer of a tool that failed.
 pub(crate) fn of_tool(refusal: &ServiceError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(sentence(refusal))])

@@ -2,13 +2,15 @@
 
 use bethink_daemon::Daemon;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value;
 
 use crate::client::McpClient;
 use crate::{prompts, resources, tools};
@@ -52,6 +54,15 @@ impl ServerHandler for Server {
         self.daemon.memories.note_mcp_client(&request.client_info.name);
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
+    }
+
+    /// Answers requests with an unknown method, and those whose parameters do not have the form of their method.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(not_understood(&request.method, request.params.as_ref()))
     }
 
     async fn list_tools(
@@ -129,6 +140,35 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         prompts::get(&self.client(&context), &request.name, &arguments).await.map(Into::into)
     }
+}
+
+/// The methods whose parameters must have a form, and that form.
+const METHODS: [(&str, &str); 8] = [
+    (
+        "initialize",
+        "`protocolVersion` must be a string, `capabilities` an object, and `clientInfo` an object with `name` and `version`",
+    ),
+    ("tools/call", "`name` must be a string, and `arguments` an object"),
+    ("resources/read", "`uri` must be a string"),
+    ("prompts/get", "`name` must be a string, and `arguments` an object of strings"),
+    ("tools/list", "`cursor` must be a string"),
+    ("resources/list", "`cursor` must be a string"),
+    ("resources/templates/list", "`cursor` must be a string"),
+    ("prompts/list", "`cursor` must be a string"),
+];
+
+fn not_understood(method: &str, params: Option<&Value>) -> ErrorData {
+    if let Some((_, form)) = METHODS.iter().find(|(known, _)| *known == method) {
+        let why = match params {
+            None => format!("`params` is missing: {form}"),
+            Some(_) => format!("`params` does not have the form of {method}: {form}"),
+        };
+        return ErrorData::invalid_params(why, None);
+    }
+    let shown: String = method.chars().take(60).collect();
+    let known: Vec<_> = METHODS.iter().map(|(known, _)| *known).collect();
+    let why = format!("Unknown method: {shown:?}; use `ping` or one of {}", known.join(", "));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
 }
 
 /// Returns the answer to a cancelled request. The client does not read the answer.

@@ -74,10 +74,11 @@ where
     T: Serialize,
     F: Future<Output = Answered<T>>,
 {
-    let input = match serde_json::from_value(Value::Object(arguments)) {
+    let input = match serde_path_to_error::deserialize(Value::Object(arguments)) {
         Ok(input) => input,
         Err(error) => {
-            let refusal = ServiceError::invalid("arguments", error.to_string());
+            let (path, error) = (error.path().to_string(), error.into_inner());
+            let refusal = ServiceError::of_json(&path, &error.to_string(), "arguments");
             return Ok(of_tool(&refusal));
         }
     };

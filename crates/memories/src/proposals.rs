@@ -8,7 +8,8 @@ use bethink_api::{self as api, ProposalAuthor};
 use bethink_extractor::Meaning;
 use bethink_memdir::{Hash, Header, Name, Scope, header, rejections};
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{Event, Result, ServiceError, blocking, rfc3339};
+use bethink_service::{Event, Receipt, Result, ServiceError, blocking, rfc3339};
+use bethink_sessions::id_for;
 use bethink_statement::normal;
 use bethink_store::{ProposalFilter, ProposalState, StoredProposal};
 use uuid::Uuid;
@@ -30,6 +31,7 @@ const LEAST_WORDS: usize = 3;
 
 #[derive(Clone, Debug)]
 pub struct NewProposal {
+    pub id: Uuid,
     pub name: Name,
     /// The text of the whole file.
     pub text: String,
@@ -80,7 +82,7 @@ impl MemoryService {
                 .hint("`bethink team proposals` lists them; approve or reject some"));
         }
         let proposal = StoredProposal {
-            id: Uuid::now_v7(),
+            id: new.id,
             project_dir: dir,
             name: new.name.to_string(),
             text: new.text,
@@ -125,11 +127,22 @@ impl MemoryService {
         }))
     }
 
-    /// Adds a proposal by a client's agent.
-    pub async fn propose_memory(&self, request: api::Propose) -> Result<api::DecidedProposal> {
+    /// Adds a proposal by a client's agent. A request that is repeated with its key gets the proposal that it made.
+    pub async fn propose_memory(
+        &self,
+        request: api::Propose,
+        key: Option<Receipt>,
+    ) -> Result<api::DecidedProposal> {
+        let id = id_for(key.as_ref());
+        if key.is_some()
+            && let Some(made) = self.cx.store().proposal(id).await?
+        {
+            return Ok(api::DecidedProposal { proposal: shown(made), warnings: Vec::new() });
+        }
         let project = self.project(&request.project_dir).await?;
         let name = name_of(&request.name)?;
         let new = NewProposal {
+            id,
             name,
             text: request.text,
             by: ProposalAuthor::Agent,
@@ -160,7 +173,8 @@ impl MemoryService {
         let file = DirectoryFile::Topic(name.clone());
         let (text, _) = directory.read(&name).await?.ok_or_else(|| no_file(directory, &file))?;
         let source = header::read(&text).header.source;
-        let new = NewProposal { name, text, by: ProposalAuthor::Person, source };
+        let new =
+            NewProposal { id: Uuid::now_v7(), name, text, by: ProposalAuthor::Person, source };
         self.propose_or_say_why(&project, new).await
     }
 

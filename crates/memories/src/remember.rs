@@ -83,7 +83,7 @@ impl MemoryService {
             text: topic.text,
             source: Some(topic.source),
         };
-        Ok(RememberOutcome::Proposed(Box::new(self.propose_memory(request).await?.proposal)))
+        Ok(RememberOutcome::Proposed(Box::new(self.propose_memory(request, None).await?.proposal)))
     }
 
     async fn topic(&self, request: &api::Remember, strategy: &str) -> Result<NewTopic> {
@@ -128,15 +128,18 @@ impl MemoryService {
         Ok(NewTopic { named, description, kind, text, source })
     }
 
-    /// Returns the topic that already says the same as a new one, if any.
+    /// Returns the topic that already says the same as a new one, if any. A request may be repeated with its name.
     async fn same_topic(
         &self,
         directory: &Arc<MemoryDirectory>,
         shown: &DirectorySnapshot,
+        named: Option<&Name>,
         text: &str,
     ) -> Result<Option<api::MemoryWritten>> {
         let described = header::read(text).header.description;
-        let alike = shown.topics.values().filter(|topic| topic.header.description == described);
+        let alike = shown.topics.values().filter(|topic| {
+            topic.header.description == described && named.is_none_or(|name| *name == topic.name)
+        });
         for topic in alike {
             let known = directory.read(&topic.name).await?;
             let Some((_, hash)) = known.filter(|(known, _)| says_the_same(known, text)) else {
@@ -170,6 +173,11 @@ impl MemoryService {
             expected: Expected::Absent,
             author: author.clone(),
         };
+        let (directory, named_topic) = (project.directory(scope), named.as_ref());
+        let shown = self.snapshot(directory).await?;
+        if let Some(same) = self.same_topic(directory, &shown, named_topic, &text).await? {
+            return Ok(same);
+        }
         if let Some(name) = named {
             // If a name that was given is taken, the person chooses another one.
             let detail = format!("the topic {:?} already exists", name.as_str());
@@ -182,10 +190,6 @@ impl MemoryService {
             });
         }
         let wanted = Name::suggest(&description);
-        let shown = self.snapshot(project.directory(scope)).await?;
-        if let Some(same) = self.same_topic(project.directory(scope), &shown, &text).await? {
-            return Ok(same);
-        }
         let taken: HashSet<String> = shown.topics.keys().map(Name::folded).collect();
         let names = (1..=NAMES).map(|n| if n == 1 { wanted.clone() } else { wanted.numbered(n) });
         for name in names.filter(|name| !taken.contains(&name.folded())) {

@@ -141,7 +141,8 @@ async fn a_summary_waits_for_no_notes() {
     }
     let id = home.session().await;
     let compacting = home.sessions.clone();
-    home.cx.spawn(async move { drop(compacting.compact(id, testing::full_compaction()).await) });
+    home.cx
+        .spawn(async move { drop(compacting.compact(id, testing::full_compaction(), None).await) });
     let called = tokio::time::timeout(Duration::from_secs(20), model.called.notified());
     called.await.unwrap();
     let asked = model.asked();

@@ -135,7 +135,7 @@ async fn a_fork_of_the_past_keeps_what_a_person_wrote_and_nothing_of_the_future(
     notes.put_notes(id, text.clone(), None).await.unwrap();
     let fork = async |at: u64| {
         let request = api::ForkRequest { at_seq: Some(at), title: None };
-        let fork = SessionId(notes.sessions.fork(id, request).await.unwrap().id);
+        let fork = SessionId(notes.sessions.fork(id, request, None).await.unwrap().id);
         notes.notes(fork).await.unwrap()
     };
     assert_eq!(fork(2).await.text, text);

@@ -265,7 +265,13 @@ mod tests {
                     created_at: UnixMicros(1),
                 })
                 .collect();
-            let append = Append { session: SESSION, messages, receipt: None, at: self.cx.now() };
+            let append = Append {
+                session: SESSION,
+                messages,
+                only_new: false,
+                receipt: None,
+                at: self.cx.now(),
+            };
             let appended = self.cx.store().append(append).await.unwrap();
             self.cx.jobs().note_activity();
             appended.places.iter().for_each(|(seq, _)| self.search.appended(SESSION, *seq));

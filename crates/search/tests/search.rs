@@ -148,7 +148,7 @@ async fn a_project_is_searched_across_sessions_and_forks_count_once() {
         home.say(id, json!([{"role": "user", "content": "the kelp farm"}])).await;
     }
     home.say(other, json!([{"role": "user", "content": "more kelp here"}])).await;
-    home.sessions.fork(one, api::ForkRequest::default()).await.unwrap();
+    home.sessions.fork(one, api::ForkRequest::default(), None).await.unwrap();
     let found = home
         .search
         .search_sessions(Some(SessionLocation::directory("/w")), &asks("kelp"))

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
 use bethink_intake::{BodyRoom, ReceivedBody, Unread};
-use bethink_service::{ErrorKind, Receipt};
+use bethink_service::{ErrorKind, Receipt, ServiceError};
 use bethink_transcript::json;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -161,7 +161,6 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
 }
 
 fn json_failure(error: &serde_json::Error, path: &str) -> HttpFailure {
-    let path = if path == "." { "" } else { path };
     // serde_json reports a number that is too large for its type as a syntax error.
     let out_of_range = error.to_string().starts_with("number out of range");
     if error.classify() != Category::Data && !out_of_range {
@@ -170,20 +169,7 @@ fn json_failure(error: &serde_json::Error, path: &str) -> HttpFailure {
             format!("the body is not valid JSON: {error}"),
         );
     }
-    let message = error.to_string();
-    let field = match missing(&message) {
-        Some(name) if path.is_empty() => name.to_owned(),
-        Some(name) => format!("{path}.{name}"),
-        None if path.is_empty() => "body".to_owned(),
-        None => path.to_owned(),
-    };
-    HttpFailure::field(field, message)
-}
-
-/// Returns the name of a missing field. serde states the name only in its message: the path that it reports is the
-/// parent's.
-fn missing(message: &str) -> Option<&str> {
-    message.strip_prefix("missing field `")?.split('`').next()
+    ServiceError::of_json(path, &error.to_string(), "body").into()
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), HttpFailure> {

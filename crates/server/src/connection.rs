@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use axum::Router;
 use axum::body::Body;
 use bethink_intake::BodyBudget;
 use bytes::Bytes;
-use hyper::body::{Frame, Incoming, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -25,6 +26,12 @@ use crate::refusal::{Refusals, TURN_AWAY, too_many};
 /// How long a connection that has no request waits after a stop for a request that may be on its way. Without a limit,
 /// a request head that never ends would delay the stop.
 const IDLE_CLOSE: Duration = Duration::from_millis(250);
+
+/// Maximum size of an unread body that is read before the answer is sent, in bytes.
+const MAX_DRAINED: u64 = 64 << 10;
+
+/// How long an answer waits for such a body. Clients send it right after the head.
+const MAX_DRAIN_TIME: Duration = Duration::from_millis(250);
 
 /// What all connections of a server share.
 #[derive(Debug)]
@@ -83,7 +90,10 @@ impl ConnectionServer {
     ) -> impl Future<Output = Result<http::Response<BusyBody>, Infallible>> + Send + use<> {
         place.note_request();
         let (place, mark) = (Arc::clone(place), Arc::clone(busy));
-        let mut request = request.map(Body::new);
+        let unread = UnreadBody::default();
+        let slot = Arc::clone(&unread);
+        let mut request =
+            request.map(|body| Body::new(RequestBody { body: Some(body), unread: slot }));
         let extensions = request.extensions_mut();
         extensions.insert(place.listener());
         extensions.insert(Arc::clone(&place));
@@ -95,9 +105,61 @@ impl ConnectionServer {
                 answer = answer => answer?,
                 () = place.given_away() => too_many(),
             };
+            drain(&unread).await;
             Ok(answer.map(|body| BusyBody { body, _mark: mark }))
         }
     }
+}
+
+/// The body of a request that was answered before the body was read to its end.
+type UnreadBody = Arc<Mutex<Option<Incoming>>>;
+
+/// A request's body, which is kept when it is dropped unread.
+struct RequestBody {
+    body: Option<Incoming>,
+    unread: UnreadBody,
+}
+
+impl hyper::body::Body for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.body {
+            Some(body) => Pin::new(body).poll_frame(context),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Incoming::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map(Incoming::size_hint).unwrap_or_default()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        *self.unread.lock().unwrap_or_else(PoisonError::into_inner) = self.body.take();
+    }
+}
+
+/// Reads a small body that nothing has read. Otherwise the connection would be closed after the answer, and a client that
+/// sends the body after the head would get an error instead of the answer.
+async fn drain(unread: &UnreadBody) {
+    let body = unread.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(mut body) = body else { return };
+    if body.size_hint().upper().is_none_or(|rest| rest > MAX_DRAINED) {
+        return;
+    }
+    let read = async { while let Some(Ok(_)) = body.frame().await {} };
+    // Best effort: without the rest, the connection is closed.
+    let _ = timeout(MAX_DRAIN_TIME, read).await;
 }
 
 /// Every request on a connection holds a clone until its answer has been sent.

@@ -73,7 +73,9 @@ pub(crate) struct Contract;
 #[allow(dead_code, reason = "it describes a header to OpenAPI")]
 pub(crate) struct Key {
     /// A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-    /// gets the answer to the first one
+    /// gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+    /// it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+    /// out again, and may be refused because nothing is left to do
     #[param(rename = "Idempotency-Key")]
     idempotency_key: Option<String>,
 }

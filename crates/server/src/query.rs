@@ -87,7 +87,7 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         match self.value().parse() {
             Ok(number) => visitor.visit_u64(number),
-            Err(_) => Err(self.is_not(&format!("use a whole number from 0 to {}", u64::MAX))),
+            Err(_) => Err(self.is_not("use a whole number that is not negative")),
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
         check_wrong::<LimitQuery>(
             "limit=x",
             "limit",
-            "`limit` is \"x\"; use a whole number from 0 to 18446744073709551615",
+            "`limit` is \"x\"; use a whole number that is not negative",
         );
     }
 

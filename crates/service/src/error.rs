@@ -161,7 +161,7 @@ impl From<StoreError> for ServiceError {
         let detail = error.to_string();
         match error {
             E::NotFound { .. } => Self::new(ErrorKind::NotFound, detail),
-            E::Conflict(_) => Self::new(ErrorKind::Conflict, detail),
+            E::Conflict(_) | E::AlreadyStored(_) => Self::new(ErrorKind::Conflict, detail),
             E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads still work")
                 .hint("free some space, and writes will work again"),
             E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)

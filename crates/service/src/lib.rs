@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod hub;
 mod jobs;
+mod json_error;
 mod locked;
 mod page;
 pub mod private_file;

@@ -187,14 +187,26 @@ impl SessionService {
     }
 }
 
+/// Returns the id of what a request creates. The same request with the same key always gets the same id, so that a
+/// repetition finds what the first one stored, even if its answer was not stored.
+pub fn id_for(key: Option<&Receipt>) -> Uuid {
+    let Some(Receipt { key, fingerprint }) = key else { return Uuid::now_v7() };
+    hashed_id(&[fingerprint.as_bytes(), key.as_bytes()])
+}
+
 /// Returns the id of a sidechain's session. The same session and key always give the same id.
 pub fn sidechain_session(session: SessionId, key: &str) -> SessionId {
+    SessionId(hashed_id(&[session.0.as_bytes(), key.as_bytes()]))
+}
+
+fn hashed_id(parts: &[&[u8]]) -> Uuid {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(session.0.as_bytes());
-    hasher.update(key.as_bytes());
+    for part in parts {
+        hasher.update(part);
+    }
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    SessionId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
 pub fn model_of(session: &SessionRecord) -> api::ModelSpec {

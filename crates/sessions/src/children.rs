@@ -201,7 +201,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let home = SessionsHome::open(Settings::at(directory.path())).await;
         let parent = home.session(&[json!({ "role": "user", "content": "one" })]).await;
-        let fork = home.sessions.fork(parent, api::ForkRequest::default()).await.unwrap();
+        let fork = home.sessions.fork(parent, api::ForkRequest::default(), None).await.unwrap();
         for id in [parent, SessionId(fork.id)] {
             let refused = home.sessions.conclude(id, api::ConcludeRequest::default()).await;
             assert_eq!(refused.unwrap_err().kind, ErrorKind::Conflict);

@@ -13,10 +13,11 @@ use bethink_compactor::{SummaryLevel, Trigger};
 use bethink_context::Decision;
 use bethink_model::Figures;
 use bethink_models::ClientModel;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{ErrorKind, Receipt, Result, ServiceError};
 use bethink_store::CompactionRecord;
 use bethink_transcript::{CompactionId, SessionId};
 
+use crate::catalog::id_for;
 use crate::decisions::new_decision;
 use crate::record::{
     MeasuredCompaction, all_out, compacted_entry, compaction_event, compaction_out, measured,
@@ -26,6 +27,8 @@ use crate::service::SessionService;
 
 #[derive(Clone, Debug)]
 pub(crate) struct CompactionRequest {
+    /// The id of the compaction.
+    pub(crate) id: CompactionId,
     pub(crate) trigger: Trigger,
     pub(crate) focus: Option<String>,
     pub(crate) level: Option<SummaryLevel>,
@@ -43,6 +46,7 @@ pub(crate) struct CompactionRequest {
 impl CompactionRequest {
     pub(crate) fn new(trigger: Trigger) -> Self {
         Self {
+            id: CompactionId(id_for(None)),
             trigger,
             focus: None,
             level: None,
@@ -66,12 +70,21 @@ impl CompactionRequest {
 }
 
 impl SessionService {
+    /// Compacts a session. A request that is repeated with its key gets the compaction that it made.
     pub async fn compact(
         &self,
         id: SessionId,
         request: api::CompactRequest,
+        key: Option<Receipt>,
     ) -> Result<api::Compaction> {
-        let request = read_request(request)?;
+        let compaction = CompactionId(id_for(key.as_ref()));
+        let request = CompactionRequest { id: compaction, ..read_request(request)? };
+        if key.is_some() {
+            let all = self.cx.store().compactions(id).await?;
+            if let Some(done) = all.iter().find(|done| done.id == compaction) {
+                return compaction_out(done);
+            }
+        }
         let handle = self.handle(id).await?;
         compaction_out(&Box::pin(self.compact_handle(&handle, request)).await?)
     }
@@ -103,6 +116,15 @@ impl SessionService {
     /// Undoes a compaction: prompts show the messages that it covers again.
     pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
         let handle = self.handle(id).await?;
+        let all = self.cx.store().compactions(id).await?;
+        let in_force = || all.iter().filter(|c| c.undone_at.is_none());
+        if in_force().any(|c| c.id == compaction)
+            && let Some(newest) = in_force().next_back().filter(|newest| newest.id != compaction)
+        {
+            let detail = "the session has been compacted again since then";
+            return Err(ServiceError::new(ErrorKind::NotCompactable, detail)
+                .hint(format!("undo the newer compaction first: {}", newest.id)));
+        }
         let (session, now) = (self.cx.store().session(id).await?, self.cx.now());
         let entry = Decision::Undone { compaction: compaction.to_string() };
         let with = vec![new_decision(&entry, session.last_seq, now)?];
@@ -115,13 +137,22 @@ impl SessionService {
 
     /// Redoes the newest compaction after it was undone, with the same summary. Messages that were appended in the
     /// meantime follow the summary.
-    pub async fn redo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
+    pub async fn redo(
+        &self,
+        id: SessionId,
+        compaction: CompactionId,
+        key: Option<Receipt>,
+    ) -> Result<api::Compaction> {
+        let new_id = CompactionId(id_for(key.as_ref()));
         let handle = self.handle(id).await?;
         let _compacting = handle.compacting.lock().await;
         let all = self.cx.store().compactions(id).await?;
         let Some(undone) = all.iter().find(|c| c.id == compaction) else {
             return Err(ServiceError::not_found(format!("compaction {compaction} not found")));
         };
+        if let Some(done) = all.iter().find(|c| c.id == new_id) {
+            return compaction_out(done);
+        }
         if undone.undone_at.is_none() {
             let detail = "only a compaction that was undone can be redone";
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
@@ -131,7 +162,7 @@ impl SessionService {
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         let loaded = self.lock(&handle).await?;
-        let again = redone(undone, &loaded, self.cx.now())?;
+        let again = CompactionRecord { id: new_id, ..redone(undone, &loaded, self.cx.now())? };
         drop(loaded);
         self.add_compaction(again.clone()).await?;
         handle.cache.watch().compacted();

@@ -3,18 +3,18 @@
 use bethink_api::{self as api, SessionLifecycle};
 use bethink_compactor::Breakers;
 use bethink_service::{
-    JobHandler, JobOutput, JobRunner, Result, ServiceError, if_found, job_session, new_job_id,
-    next_batch,
+    JobHandler, JobOutput, JobRunner, Receipt, Result, ServiceError, if_found, job_session,
+    new_job_id, next_batch,
 };
 use bethink_store::{
     Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord,
     StoredRequest,
 };
 use bethink_transcript::{Seq, SessionId};
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
-use crate::catalog::check_labels;
+use crate::catalog::{check_labels, id_for};
 use crate::kept_state::KeptState;
 use crate::service::{SessionEvent, SessionService};
 
@@ -22,8 +22,18 @@ use crate::service::{SessionEvent, SessionService};
 const FORK_CHECK: &str = "fork_check";
 
 impl SessionService {
-    /// Creates a session that shares history up to a message. The parent is not changed.
-    pub async fn fork(&self, id: SessionId, request: api::ForkRequest) -> Result<api::Session> {
+    /// Creates a session that shares history up to a message. The parent is not changed. A request that is repeated with
+    /// its key gets the fork that it created.
+    pub async fn fork(
+        &self,
+        id: SessionId,
+        request: api::ForkRequest,
+        key: Option<Receipt>,
+    ) -> Result<api::Session> {
+        let new_id = SessionId(id_for(key.as_ref()));
+        if key.is_some() && self.is_whole_fork(new_id).await? {
+            return self.session(new_id).await;
+        }
         let parent = self.cx.store().session(id).await?;
         check_labels(request.title.as_deref(), &[])?;
         let at = request.at_seq.map_or(parent.last_seq, Seq);
@@ -43,7 +53,7 @@ impl SessionService {
             tags: parent.tags.clone(),
             parent: Some(id),
             forked_at: Some(at),
-            ..NewSession::new(SessionId(Uuid::now_v7()), dir, model, self.cx.now())
+            ..NewSession::new(new_id, dir, model, self.cx.now())
         };
         let copying = self.inner.forks.read().await;
         // Enqueued first: if the daemon is killed meanwhile, the next one removes the incomplete fork.
@@ -71,20 +81,20 @@ impl SessionService {
         self.session(fork).await
     }
 
-    /// Removes the fork if it is incomplete. Messages are copied last, so they show whether the fork is complete.
-    async fn run_fork_check(&self, job: &JobRecord) -> Result<Value> {
-        let session = job_session(job)?;
-        // Wait for forks that are being copied.
-        drop(self.inner.forks.write().await);
+    /// Returns whether the fork exists, and removes it if it is incomplete. Messages are copied last, so they show whether
+    /// the fork is complete.
+    async fn is_whole_fork(&self, session: SessionId) -> Result<bool> {
+        // Waits for forks that are being copied, and no other one begins meanwhile.
+        let _no_copies = self.inner.forks.write().await;
         let Some(found) = if_found(self.cx.store().session(session).await)? else {
-            return Ok(json!({ "whole": false }));
+            return Ok(false);
         };
         let whole = found.forked_at.is_none_or(|at| found.last_seq >= at);
         if !whole {
             self.remove_companions(session).await?;
             self.cx.store().delete_session(session).await?;
         }
-        Ok(json!({ "whole": whole }))
+        Ok(whole)
     }
 
     async fn copy_history(&self, from: SessionId, to: SessionId, through: Seq) -> Result<()> {
@@ -102,7 +112,8 @@ impl SessionService {
                 created_at: stored.created_at,
             });
             let messages = copies.collect();
-            let append = Append { session: to, messages, receipt: None, at: self.cx.now() };
+            let append =
+                Append { session: to, messages, only_new: false, receipt: None, at: self.cx.now() };
             self.cx.store().append(append).await?;
         }
         Ok(())
@@ -171,7 +182,10 @@ impl JobHandler for ForkCheckJob {
     }
 
     fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
-        Box::pin(self.0.run_fork_check(job))
+        Box::pin(async move {
+            let whole = self.0.is_whole_fork(job_session(job)?).await?;
+            Ok(json!({ "whole": whole }))
+        })
     }
 }
 
@@ -188,6 +202,35 @@ mod tests {
         SessionsHome::open(Settings::at(directory.path())).await
     }
 
+    /// A daemon was killed after it had made a fork, or during the copy, and before it stored its answer.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_fork_that_is_requested_again_is_made_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = open(&directory).await;
+        let parent = home.session(&[json!({ "role": "user", "content": "one" })]).await;
+        let fork = async |key: &str, print: &str| {
+            let key = Receipt { key: key.to_owned(), fingerprint: print.to_owned() };
+            home.sessions.fork(parent, api::ForkRequest::default(), Some(key)).await.unwrap()
+        };
+        let first = fork("key", "print").await;
+        let again = fork("key", "print").await;
+        assert_eq!((again.id, again.last_seq), (first.id, 1));
+        assert_ne!(fork("other", "print").await.id, first.id);
+        assert_ne!(fork("key", "other").await.id, first.id);
+        // An incomplete one is made anew.
+        let row = home.cx.store().session(SessionId(first.id)).await.unwrap();
+        home.cx.store().delete_session(row.id).await.unwrap();
+        let new = NewSession {
+            parent: row.parent,
+            forked_at: row.forked_at,
+            ..NewSession::new(row.id, row.project_dir, row.model, row.created_at)
+        };
+        home.cx.store().create_session(new, None).await.unwrap();
+        let again = fork("key", "print").await;
+        assert_eq!((again.id, again.last_seq), (first.id, 1));
+        home.close().await;
+    }
+
     /// A daemon was killed during a copy: the session exists, but its messages do not.
     #[tokio::test]
     async fn the_next_daemon_removes_an_incomplete_fork() {
@@ -199,7 +242,7 @@ mod tests {
                 json!({ "role": "assistant", "content": "two" }),
             ])
             .await;
-        let whole = home.sessions.fork(parent, api::ForkRequest::default()).await.unwrap();
+        let whole = home.sessions.fork(parent, api::ForkRequest::default(), None).await.unwrap();
         let whole = SessionId(whole.id);
         let row = home.cx.store().session(parent).await.unwrap();
         let new = NewSession {

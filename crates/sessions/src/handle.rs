@@ -108,7 +108,7 @@ pub struct SessionHandle {
     pub(crate) inbox: Mutex<Vec<Arc<Message>>>,
     pub(crate) state: Arc<AsyncMutex<Option<LoadedSession>>>,
     /// The context level of the last response, for responses that cannot wait.
-    level: Mutex<ContextLevel>,
+    level: Mutex<Option<ContextLevel>>,
     evicted: Mutex<Option<EvictedSession>>,
     remembered: Mutex<Option<RememberedState>>,
     weight: AtomicUsize,
@@ -189,10 +189,10 @@ impl SessionHandle {
     }
 
     pub(crate) fn note_level(&self, level: ContextLevel) {
-        *locked(&self.level) = level;
+        *locked(&self.level) = Some(level);
     }
 
-    pub(crate) fn noted_level(&self) -> ContextLevel {
+    pub(crate) fn noted_level(&self) -> Option<ContextLevel> {
         locked(&self.level).clone()
     }
 

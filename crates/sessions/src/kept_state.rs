@@ -241,7 +241,8 @@ mod tests {
             created_at: first.created_at,
         };
         let at = home.cx.now();
-        let append = Append { session: id, messages: vec![second], receipt: None, at };
+        let append =
+            Append { session: id, messages: vec![second], only_new: false, receipt: None, at };
         home.cx.store().append(append).await.unwrap();
         let plan = Bytes::from_static(br#"{"content":"dig, then sow"}"#);
         home.sessions.put_state(id, StateKind::Plan, plan).await.unwrap();

@@ -44,7 +44,7 @@ mod text;
 mod turn;
 
 pub use carry::CarriedView;
-pub use catalog::{model_of, sidechain_session};
+pub use catalog::{id_for, model_of, sidechain_session};
 pub use collapse::CollapseJob;
 pub use events::SessionEvents;
 pub use forks::ForkCheckJob;

@@ -1,9 +1,11 @@
 //! Messages: append, read.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_context::{Thresholds, fill_level};
+use bethink_prefix_match::LikenessReader;
 use bethink_service::{
     Event, Receipt, Result, ServiceError, key_reused, page_limit, parse_rfc3339, parse_stored,
     rfc3339,
@@ -35,7 +37,8 @@ impl SessionService {
     ) -> Result<api::Appended> {
         let messages = self.read_messages(&body, self.cx.now())?;
         self.refuse_unrecorded(id, &messages).await?;
-        let append = Append { receipt: key, ..self.append_of(id, &messages, false) };
+        let append =
+            Append { only_new: true, receipt: key, ..self.append_of(id, &messages, false) };
         let work = self.clone().store_and_publish(append, messages, true);
         Ok(self.cx.run_to_completion(work).await?.0)
     }
@@ -73,9 +76,27 @@ impl SessionService {
         self.cx.run_to_completion(work).await
     }
 
+    /// Refuses messages that are stored with other content: they would be lost.
+    async fn refuse_changed(
+        &self,
+        id: SessionId,
+        messages: &[Message],
+        places: &[(usize, Seq)],
+    ) -> Result<()> {
+        let at = places.iter().map(|(_, seq)| (id, *seq)).collect();
+        let stored = self.cx.store().messages_at(at).await?;
+        let stored: HashMap<Seq, Bytes> = stored.into_iter().map(|(_, m)| (m.seq, m.raw)).collect();
+        for (number, seq) in places {
+            if let (Some(message), Some(stored)) = (messages.get(*number), stored.get(seq)) {
+                refuse_other(*number, message, stored)?;
+            }
+        }
+        Ok(())
+    }
+
     fn append_of(&self, session: SessionId, messages: &[Message], recorded: bool) -> Append {
         let messages = messages.iter().map(|message| NewMessage::of(message, recorded)).collect();
-        Append { session, messages, receipt: None, at: self.cx.now() }
+        Append { session, messages, only_new: false, receipt: None, at: self.cx.now() }
     }
 
     /// Must run to its end: stored messages are published even if the client disconnects.
@@ -86,7 +107,15 @@ impl SessionService {
         by_client: bool,
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
         let id = append.session;
-        let (stored, handle) = self.store_append(append).await.map_err(key_reused)?;
+        let receipt = append.receipt.clone();
+        let stored = match self.store_append(append).await {
+            Err(StoreError::AlreadyStored(places)) => {
+                self.refuse_changed(id, &messages, &places).await?;
+                self.store_append(Append { receipt, ..self.append_of(id, &messages, false) }).await
+            }
+            stored => stored,
+        };
+        let (stored, handle) = stored.map_err(key_reused)?;
         let mut fresh = Vec::with_capacity(messages.len());
         for (mut message, (seq, new)) in messages.into_iter().zip(&stored.places) {
             if *new && !stored.repeated {
@@ -95,8 +124,7 @@ impl SessionService {
                 fresh.push(Arc::new(message));
             }
         }
-        let appended = fresh.len() as u64;
-        metrics::counter!("bethink_messages_appended_total").increment(appended);
+        metrics::counter!("bethink_messages_appended_total").increment(fresh.len() as u64);
         self.cx.jobs().note_activity();
         self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
         handle.deliver(fresh.iter().cloned());
@@ -113,7 +141,7 @@ impl SessionService {
         }
         let seqs = || stored.places.iter().map(|(seq, _)| seq.0);
         let answer = api::Appended {
-            appended,
+            appended: stored.places.iter().filter(|(_, new)| *new).count() as u64,
             first_seq: seqs().min().unwrap_or(0),
             last_seq: seqs().max().unwrap_or(0),
             context: self.level_after_append(&handle, &fresh).await,
@@ -158,14 +186,17 @@ impl SessionService {
         handle: &Arc<SessionHandle>,
         fresh: &[Arc<Message>],
     ) -> api::ContextLevel {
-        let Ok(mut state) = Arc::clone(&handle.state).try_lock_owned() else {
-            return handle.noted_level();
+        let mut state = match (Arc::clone(&handle.state).try_lock_owned(), handle.noted_level()) {
+            (Ok(state), _) => state,
+            (Err(_), Some(noted)) => return noted,
+            // Another request is loading the session for the first time.
+            (Err(_), None) => Arc::clone(&handle.state).lock_owned().await,
         };
         let evicted = match *state {
             Some(_) => Ok(None),
             None => self.evicted_or_loaded(handle, fresh, &mut state).await,
         };
-        let Ok(evicted) = evicted else { return handle.noted_level() };
+        let Ok(evicted) = evicted else { return handle.noted_level().unwrap_or_default() };
         if let Some(evicted) = evicted {
             self.watch_cache(handle, &evicted.model, fresh);
             self.note_level(handle, &evicted.thresholds, evicted.tokens);
@@ -179,7 +210,7 @@ impl SessionService {
                 handle.evict();
             }
         }
-        handle.noted_level()
+        handle.noted_level().unwrap_or_default()
     }
 
     /// Returns what is known about a session that stays out of memory. If it has grown enough and is not too large,
@@ -226,10 +257,16 @@ impl SessionService {
             })
         });
         let is_whole = std::str::from_utf8(body).is_ok() && read == Ok(true) && at.end().is_ok();
-        match is_whole && !messages.is_empty() {
-            true => Ok(messages),
-            false => Err(self.describe_fault(body, now)),
+        if !is_whole || messages.is_empty() {
+            return Err(self.describe_fault(body, now));
         }
+        let mut first: HashMap<&MessageId, &Message> = HashMap::new();
+        for (number, message) in messages.iter().enumerate() {
+            if let Some(first) = first.insert(&message.id, message) {
+                refuse_other(number, message, first.raw())?;
+            }
+        }
+        Ok(messages)
     }
 
     fn describe_fault(&self, body: &Bytes, now: UnixMicros) -> ServiceError {
@@ -248,7 +285,9 @@ impl SessionService {
         let request: AppendBody<'_> = match serde_json::from_slice(body) {
             Ok(request) => request,
             Err(error) => {
-                let detail = format!("the body must be {{\"messages\": [...]}}: {error}");
+                let error = ServiceError::of_json("", &error.to_string(), "messages");
+                let detail =
+                    format!("the body must be {{\"messages\": [...]}}: {}", error.sentence());
                 return ServiceError::invalid("messages", detail);
             }
         };
@@ -306,6 +345,19 @@ impl SessionService {
     }
 }
 
+/// Refuses a message whose id another message has. Clients send a message again with small differences, which are no
+/// reason to refuse it.
+fn refuse_other(number: usize, message: &Message, first: &Bytes) -> Result<()> {
+    let mut reader = LikenessReader::default();
+    let mut likeness = |raw: &Bytes| reader.read(raw).map(|reading| reading.likeness).ok();
+    if message.raw() == first || likeness(message.raw()) == likeness(first) {
+        return Ok(());
+    }
+    let detail = format!("the session has another message with the id {:?}", message.id.as_str());
+    Err(ServiceError::invalid(format!("messages[{number}].id"), detail)
+        .hint("give each message its own id; stored messages cannot be changed"))
+}
+
 /// Reads one message of an append, with the client's id and time if they are given.
 fn message_of(
     message: MessageObject<'_>,
@@ -361,8 +413,12 @@ mod tests {
         let id = home.session(&[]).await;
         let good = r#"{"role":"user","content":"x"}"#;
         for (body, field, detail) in [
-            ("{}", "messages", "the body must be {\"messages\": [...]}: missing field `messages`"),
-            (r#"{"messages":{}}"#, "messages", "the body must be {\"messages\": [...]}: invalid"),
+            ("{}", "messages", "the body must be {\"messages\": [...]}: `messages` is missing"),
+            (
+                r#"{"messages":{}}"#,
+                "messages",
+                "the body must be {\"messages\": [...]}: `messages` must be an array",
+            ),
             (r#"{"messages":[],"messages":[]}"#, "messages", "the body must be"),
             (r#"{"messages":[]}"#, "messages", "must contain at least one message"),
             (
@@ -398,7 +454,7 @@ mod tests {
             (
                 r#"{"messages":[{"role":"user","content":[{"type":"text"}]}]}"#,
                 "messages[0].content[0].text",
-                "missing",
+                "is missing",
             ),
             (
                 r#"{"messages":[{"role":"user","content":"x","created_at":"now"}]}"#,
@@ -443,6 +499,65 @@ mod tests {
         assert_eq!((kind, field), expected);
         append(id, now).await.unwrap();
         assert_eq!(cx.store().session(id).await.unwrap().last_seq, Seq(4));
+        home.close().await;
+    }
+
+    /// An id that is used twice would lose the second message.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_id_of_another_message_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&[]).await;
+        let key = || Some(Receipt { key: "key".to_owned(), fingerprint: "print".to_owned() });
+        let append = async |messages: Value, key| {
+            let body = json!({ "messages": messages }).to_string();
+            home.sessions.append(id, body.into(), key).await
+        };
+        let one = json!({ "id": "m1", "role": "user", "content": "one" });
+        let first = append(json!([one]), key()).await.unwrap();
+        let again = append(json!([one]), key()).await.unwrap();
+        assert_eq!((first.appended, again.appended), (1, 1), "the same answer");
+        let text =
+            json!([{ "type": "text", "text": "one", "cache_control": { "type": "ephemeral" } }]);
+        let alike = json!({ "content": text, "role": "user", "id": "m1" });
+        assert_eq!(append(json!([alike]), None).await.unwrap().appended, 0);
+        let new = json!({ "id": "m2", "role": "user", "content": "two" });
+        let other = json!({ "id": "m1", "role": "user", "content": "other" });
+        let own = json!({ "id": "m2", "role": "assistant", "content": "two" });
+        for messages in [json!([new, other]), json!([new, own])] {
+            let refused = append(messages, None).await.unwrap_err();
+            let expected = (ErrorKind::Invalid, Some("messages[1].id"));
+            assert_eq!((refused.kind, refused.field.as_deref()), expected);
+        }
+        assert_eq!(home.cx.store().session(id).await.unwrap().last_seq, Seq(1));
+        assert_eq!(append(json!([one, new]), None).await.unwrap().appended, 1);
+        home.close().await;
+    }
+
+    /// The session is locked by the first request, which loads it.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_append_to_a_session_that_is_being_loaded_tells_its_level() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&[json!({ "role": "user", "content": "one" })]).await;
+        home.sessions.inner.registry.remove(id);
+        let handle = home.sessions.handle(id).await.unwrap();
+        let loading = Arc::clone(&handle.state).lock_owned().await;
+        let body = json!({ "messages": [{ "role": "user", "content": "two" }] }).to_string();
+        let append = home.sessions.append(id, body.into(), None);
+        let loaded = async {
+            while home.cx.store().session(id).await.unwrap().last_seq < Seq(2) {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            drop(loading);
+        };
+        let (appended, ()) = tokio::join!(append, loaded);
+        let level = appended.unwrap().context;
+        assert!(level.tokens > 0 && level.remaining > 0, "{level:?}");
+        drop(handle);
         home.close().await;
     }
 

@@ -143,7 +143,6 @@ pub(crate) fn redone(
     now: UnixMicros,
 ) -> Result<CompactionRecord> {
     let again = CompactionRecord {
-        id: CompactionId(Uuid::now_v7()),
         made_after: loaded.session.last_seq,
         created_at: now,
         undone_at: None,

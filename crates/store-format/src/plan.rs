@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use bethink_store::{
-    Append, AppendResult, NewMessage, NewRecord, Receipt, StoreResult, StoredReceipt,
+    Append, AppendResult, NewMessage, NewRecord, Receipt, StoreError, StoreResult, StoredReceipt,
 };
 use bethink_transcript::{MessageId, Seq, SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,12 @@ impl AppendPlan {
             return repeated(append.session, receipt, stored);
         }
         let (session, at) = (append.session, append.at);
+        if append.only_new {
+            let stored: Vec<_> = self.stored_already(append).collect();
+            if !stored.is_empty() {
+                return Err(StoreError::AlreadyStored(stored));
+            }
+        }
         let places = append.messages.iter().map(|message| self.place(session, message, at));
         let places = places.collect::<StoreResult<Vec<_>>>()?;
         let last_seq = self.sessions.get(&session).copied();
@@ -73,6 +79,13 @@ impl AppendPlan {
             self.new_receipts.push(NewReceipt { receipt: receipt.clone(), answer, at });
         }
         Ok(AppendResult { places, last_seq, repeated: false })
+    }
+
+    /// Returns the messages that are stored, each with its number in the request and its seq.
+    fn stored_already(&self, append: &Append) -> impl Iterator<Item = (usize, Seq)> {
+        append.messages.iter().enumerate().filter_map(|(number, message)| {
+            Some((number, *self.stored.get(&(append.session, message.id.clone()))?))
+        })
     }
 
     /// Returns the seq of the message, and whether it is new.

@@ -149,7 +149,13 @@ async fn segments_that_are_being_merged_are_left_alone() {
             recorded: false,
             created_at: NOW,
         };
-        let append = Append { session: SESSION, messages: vec![message], receipt: None, at: NOW };
+        let append = Append {
+            session: SESSION,
+            messages: vec![message],
+            only_new: false,
+            receipt: None,
+            at: NOW,
+        };
         stage.stores[0].append(append).await.unwrap();
         let terms = Terms { user: "word".into(), ..Terms::default() };
         let batch =

@@ -189,7 +189,8 @@ async fn an_altered_message_is_an_error() {
         recorded: false,
         created_at: now,
     };
-    let append = Append { session: id, messages: vec![message], receipt: None, at: now };
+    let append =
+        Append { session: id, messages: vec![message], only_new: false, receipt: None, at: now };
     store.append(append).await.unwrap();
     assert_eq!(store.check().await.unwrap(), None);
     let mut db = server.connect(&database).await;

@@ -59,7 +59,8 @@ async fn say(store: &PostgresStore, session: SessionId, text: &str) -> StoreResu
         recorded: false,
         created_at: NOW,
     };
-    let append = Append { session, messages: vec![message], receipt: None, at: NOW };
+    let append =
+        Append { session, messages: vec![message], only_new: false, receipt: None, at: NOW };
     Ok(store.append(append).await?.last_seq)
 }
 

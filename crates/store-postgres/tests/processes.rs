@@ -50,7 +50,13 @@ fn append(session: SessionId, ids: &[String]) -> Append {
         recorded: false,
         created_at: NOW,
     };
-    Append { session, messages: ids.iter().map(message).collect(), receipt: None, at: NOW }
+    Append {
+        session,
+        messages: ids.iter().map(message).collect(),
+        only_new: false,
+        receipt: None,
+        at: NOW,
+    }
 }
 
 async fn say(store: &PostgresStore, session: SessionId, ids: &[String]) -> AppendResult {

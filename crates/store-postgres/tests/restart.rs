@@ -39,7 +39,7 @@ fn append(session: SessionId, id: &str) -> Append {
         recorded: false,
         created_at: UnixMicros(1),
     };
-    Append { session, messages: vec![message], receipt: None, at: UnixMicros(1) }
+    Append { session, messages: vec![message], only_new: false, receipt: None, at: UnixMicros(1) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -102,7 +102,10 @@ async fn say(store: &PostgresStore, session: SessionId, messages: u64) {
         created_at: NOW,
     };
     let messages = (0..messages).map(message).collect();
-    store.append(Append { session, messages, receipt: None, at: NOW }).await.unwrap();
+    store
+        .append(Append { session, messages, only_new: false, receipt: None, at: NOW })
+        .await
+        .unwrap();
 }
 
 fn terms(seq: Seq) -> Terms {

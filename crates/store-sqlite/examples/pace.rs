@@ -85,7 +85,7 @@ async fn appends(store: &SqliteStore, tasks: u32, round: usize) -> f64 {
             let mut appended = 0_u32;
             while begin.elapsed() < ROUND {
                 let messages = vec![message(&format!("{round}-{task}-{appended}"), SIZE)];
-                let append = Append { session, messages, receipt: None, at: NOW };
+                let append = Append { session, messages, only_new: false, receipt: None, at: NOW };
                 store.append(append).await.unwrap();
                 appended += 1;
             }

@@ -1,7 +1,7 @@
 use std::io;
 use std::pin::Pin;
 
-use bethink_transcript::SessionId;
+use bethink_transcript::{Seq, SessionId};
 
 /// Errors of a store.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -11,6 +11,10 @@ pub enum StoreError {
     /// The request conflicts with what is stored, such as another owner, or another request with the same key.
     #[error("{0}")]
     Conflict(String),
+    /// These messages of the append are stored already, each with its number in the request and its seq; nothing was
+    /// written.
+    #[error("the session already has {} of these messages", .0.len())]
+    AlreadyStored(Vec<(usize, Seq)>),
     /// The disk is full or the quota is reached. Reads still work, and writes will work again once there is space.
     #[error("the disk is full")]
     Full,

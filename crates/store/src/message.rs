@@ -1,6 +1,9 @@
 use bethink_transcript::{Message, MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
+#[cfg(doc)]
+use crate::error::StoreError;
+
 /// The index terms of a message: lower case, split, separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
@@ -35,6 +38,8 @@ impl NewMessage {
 pub struct Append {
     pub session: SessionId,
     pub messages: Vec<NewMessage>,
+    /// Stores nothing if one of the messages is stored already: the result is [`StoreError::AlreadyStored`].
+    pub only_new: bool,
     pub receipt: Option<Receipt>,
     pub at: UnixMicros,
 }

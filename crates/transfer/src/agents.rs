@@ -304,7 +304,7 @@ impl TransferService {
         };
         let Some(at) = self.last_before(parent, *before).await? else { return Ok(None) };
         let request = api::ForkRequest { at_seq: Some(at.0), title: None };
-        let fork = SessionId(self.sessions.fork(parent, request).await?.id);
+        let fork = SessionId(self.sessions.fork(parent, request, None).await?.id);
         let position = TranscriptPosition { through: at, ..TranscriptPosition::default() };
         let path = source.path.to_string_lossy().into_owned();
         self.cx.store().put_transcript_position(fork, path, position).await?;

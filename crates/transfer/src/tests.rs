@@ -203,7 +203,7 @@ async fn compacted(transfer: &TransferService) -> (SessionId, String) {
     append(&testing::rounds()).await;
     let plan = bytes::Bytes::from_static(br#"{"content":"dig, then sow"}"#);
     sessions.put_state(id, api::StateKind::Plan, plan).await.unwrap();
-    sessions.compact(id, api::CompactRequest::default()).await.unwrap();
+    sessions.compact(id, api::CompactRequest::default(), None).await.unwrap();
     append(&[json!({ "role": "user", "content": "And now the bell" })]).await;
     let mut export = transfer.export(id).await.unwrap();
     let mut file = Vec::new();

@@ -161,7 +161,13 @@ async fn append(store: &(impl SessionStore + Sync), session: SessionId, n: usize
         recorded: false,
         created_at: UnixMicros(0),
     };
-    let append = Append { session, messages: vec![message], receipt: None, at: UnixMicros(0) };
+    let append = Append {
+        session,
+        messages: vec![message],
+        only_new: false,
+        receipt: None,
+        at: UnixMicros(0),
+    };
     store.append(append).await.expect("an append");
 }
 

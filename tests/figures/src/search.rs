@@ -145,7 +145,8 @@ async fn fill_with<S: Store>(
             let said: Vec<String> = (0..BATCH.min(each - first)).map(|_| words(&mut rng)).collect();
             let start = Instant::now();
             let messages = said.iter().zip(first..).map(|(said, n)| message(n, said)).collect();
-            let append = Append { session, messages, receipt: None, at: UnixMicros(1) };
+            let append =
+                Append { session, messages, only_new: false, receipt: None, at: UnixMicros(1) };
             store.append(append).await.expect("an append");
             filling += start.elapsed();
             let start = Instant::now();

@@ -10,7 +10,9 @@ use super::{
     append, assert_conflict, assert_not_found, finish_index, found, history, ids, look_up,
     make_session, message, places, receipt, say, seqs, session_id,
 };
-use bethink_store::{Append, IndexBatch, IndexLookup, SearchScope, SeqRange, Store, Terms};
+use bethink_store::{
+    Append, IndexBatch, IndexLookup, SearchScope, SeqRange, Store, StoreError, Terms,
+};
 
 pub async fn seqs_have_no_gaps_under_concurrent_appenders(store: &impl Store) {
     const APPENDERS: usize = 32;
@@ -61,6 +63,23 @@ pub async fn an_id_twice_in_one_request_is_stored_once(store: &impl Store) {
     assert_eq!(places(&answer), [(1, true), (1, false), (2, true)]);
     let stored = history(store, session).await;
     assert_eq!(stored[0].raw, message("a", "first").raw, "the first one counts");
+}
+
+pub async fn an_append_of_new_messages_is_stored_only_if_all_are_new(store: &impl Store) {
+    let session = make_session(store, 1).await;
+    let request = |ids: &[&str]| Append {
+        only_new: true,
+        ..append(session, ids.iter().map(|id| message(id, id)).collect())
+    };
+    store.append(request(&["a", "b"])).await.unwrap();
+    let refused = store.append(request(&["c", "b", "a"])).await.unwrap_err();
+    let StoreError::AlreadyStored(stored) = refused else { panic!("{refused}") };
+    assert_eq!(stored, [(1, Seq(2)), (2, Seq(1))]);
+    assert_eq!(ids(store, session).await, ["a", "b"]);
+    // A repeated request still gets its answer.
+    let keyed = || Append { receipt: Some(receipt("key", "print")), ..request(&["d"]) };
+    store.append(keyed()).await.unwrap();
+    assert!(store.append(keyed()).await.unwrap().repeated);
 }
 
 pub async fn an_id_is_new_in_another_session(store: &impl Store) {

@@ -49,6 +49,7 @@ macro_rules! store_conformance {
             appends: seqs_have_no_gaps_under_concurrent_appenders,
             appends: an_id_is_stored_once,
             appends: an_id_twice_in_one_request_is_stored_once,
+            appends: an_append_of_new_messages_is_stored_only_if_all_are_new,
             appends: an_id_is_new_in_another_session,
             appends: a_receipt_is_honoured_once,
             appends: a_receipt_with_another_request_is_refused,
@@ -200,7 +201,7 @@ pub(crate) fn message(id: &str, text: &str) -> NewMessage {
 }
 
 pub(crate) fn append(session: SessionId, messages: Vec<NewMessage>) -> Append {
-    Append { session, messages, receipt: None, at: NOW }
+    Append { session, messages, only_new: false, receipt: None, at: NOW }
 }
 
 pub(crate) fn receipt(key: &str, fingerprint: &str) -> Receipt {

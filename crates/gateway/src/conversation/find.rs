@@ -197,7 +197,7 @@ impl GatewayService {
             self.wait_until_stored(shared.session).await?;
             let at_seq = Some(shared.through as u64);
             let fork = bethink_api::ForkRequest { at_seq, ..Default::default() };
-            self.sessions.fork(shared.session, fork).await
+            self.sessions.fork(shared.session, fork, None).await
         };
         match forked.await {
             Ok(fork) => {

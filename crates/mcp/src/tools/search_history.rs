@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::HITS;
 use crate::client::McpClient;
+use crate::refused::of_query;
 use crate::untrusted::{fenced, line};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -61,13 +62,14 @@ pub(crate) async fn call(client: McpClient, input: SearchInput) -> Answered<Sear
     let found = match input.session_id.filter(|id| !id.trim().is_empty()) {
         Some(id) => {
             let id = client.session(Some(id), input.project_dir).await?;
-            client.daemon.search.search(id, &request).await?
+            client.daemon.search.search(id, &request).await
         }
         None => {
             let location = client.searched_location(client.project(input.project_dir)?).await?;
-            client.daemon.search.search_sessions(Some(location), &request).await?
+            client.daemon.search.search_sessions(Some(location), &request).await
         }
     };
+    let found = found.map_err(of_query)?;
     let output =
         SearchOutput { hits: found.hits.iter().map(out).collect(), complete: found.complete };
     let text = text(&output);

@@ -7,6 +7,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::{ExtractionPlan, PlannedWrite};
 use bethink_transcript::SessionId;
+use uuid::Uuid;
 
 use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
@@ -89,6 +90,7 @@ impl MemoryService {
         let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
         let source = header::read(&write.text).header.source;
         let new = NewProposal {
+            id: Uuid::now_v7(),
             name,
             text: write.text.clone(),
             by: api::ProposalAuthor::Extraction,

@@ -285,7 +285,7 @@ async fn forks_and_imports_are_not_looked_through_again() {
     let memories = boot(&home).await;
     let id = session(&memories).await;
     say(&memories, id, &[json!(TAUGHT), json!("Yes.")]).await;
-    let fork = memories.sessions.fork(id, api::ForkRequest::default()).await.unwrap();
+    let fork = memories.sessions.fork(id, api::ForkRequest::default(), None).await.unwrap();
     let fork = SessionId(fork.id);
     assert_eq!(extract(&memories, fork).await.statements, 0);
     let all = api::ExtractRequest { dry_run: true, all: true };
@@ -309,7 +309,7 @@ async fn a_statement_of_an_open_turn_is_written_when_it_leaves_the_view() {
     let mut said = vec![json!(TAUGHT)];
     (0..20).for_each(|n| said.extend([call(n), result(n)]));
     say(&memories, id, &said).await;
-    memories.sessions.compact(id, api::CompactRequest::default()).await.unwrap();
+    memories.sessions.compact(id, api::CompactRequest::default(), None).await.unwrap();
     let written = async { while events.next().await.unwrap().kind() != "memory" {} };
     tokio::time::timeout(Duration::from_secs(30), written).await.unwrap();
     let mark = memories.cx.store().extraction_mark(id).await.unwrap();

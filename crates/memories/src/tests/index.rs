@@ -2,7 +2,7 @@
 
 use bethink_api as api;
 use bethink_memdir::{MemoryKind, Scope, header};
-use bethink_service::ErrorKind;
+use bethink_service::{ErrorKind, Receipt};
 
 use super::home::boot;
 use crate::service::MemoryService;
@@ -58,6 +58,42 @@ async fn the_same_text_is_one_topic_with_a_type() {
     let lint = memories.memory_lint("/project", None).await.unwrap();
     let rules: Vec<_> = lint.shelves[0].findings.iter().map(|one| &*one.rule).collect();
     assert!(!rules.contains(&"no-type"), "{rules:?}");
+    memories.cx.stop().await;
+}
+
+/// A request may be repeated because its answer was lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_named_text_may_be_remembered_again() {
+    let home = tempfile::tempdir().unwrap();
+    let memories = boot(&home).await;
+    let remember = async |text: &str| {
+        let (project_dir, name) = ("/project".to_owned(), Some("fog".to_owned()));
+        let text = text.to_owned();
+        let request = api::Remember { project_dir, name, text, ..api::Remember::default() };
+        memories.remember(request).await
+    };
+    remember("The fog is thick").await.unwrap();
+    let again = remember("The fog is thick").await.unwrap();
+    assert_eq!((again.outcome, &*again.name), (api::MemoryOutcome::Same, "fog"));
+    let other = remember("The fog is thin").await.unwrap_err();
+    assert!(other.versions.is_some(), "{other}");
+    memories.cx.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_that_is_sent_again_with_its_key_is_made_once() {
+    let home = tempfile::tempdir().unwrap();
+    let memories = boot(&home).await;
+    let propose = async |key: Option<Receipt>| {
+        let (project_dir, name) = ("/project".to_owned(), "fog".to_owned());
+        let text = "The fog is thick".to_owned();
+        let request = api::Propose { project_dir, name, text, source: None };
+        memories.propose_memory(request, key).await.map(|made| made.proposal.id)
+    };
+    let key = || Some(Receipt { key: "key".to_owned(), fingerprint: "print".to_owned() });
+    let first = propose(key()).await.unwrap();
+    assert_eq!(propose(key()).await.unwrap(), first);
+    assert_eq!(propose(None).await.unwrap_err().kind, ErrorKind::Conflict);
     memories.cx.stop().await;
 }
 

@@ -106,6 +106,24 @@ async fn a_silent_connection_makes_room_and_is_told() {
     house.close().await;
 }
 
+/// A client sends the body after the head, and reads only then.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_refused_early_does_not_end_its_connection() {
+    let house = House::narrow(routes());
+    let mut client = house.client(Listener::Socket);
+    client.write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n").await.unwrap();
+    // The time is paused, so this only lets the server run.
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    client.write_all(b"{}").await.unwrap();
+    send(&mut client, "/").await;
+    let mut text = Vec::new();
+    while !text.ends_with(b"hi") {
+        text.push(client.read_u8().await.unwrap());
+    }
+    assert!(text.starts_with(b"HTTP/1.1 405 "), "{}", String::from_utf8_lossy(&text));
+    house.close().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_known_client_stays_whoever_else_connects() {
     let house = House::narrow(routes());

@@ -20,7 +20,8 @@ use crate::query::Asked;
 )]
 pub(crate) async fn compact(Id(id): SessionPath, change: Change) -> Reply {
     let request = change.sent.json_or_default()?;
-    change.done(|daemon| async move { daemon.sessions.compact(id, request).await }).await
+    let key = change.sent.key.clone();
+    change.done(|daemon| async move { daemon.sessions.compact(id, request, key).await }).await
 }
 
 /// List the compactions of a session.
@@ -56,7 +57,8 @@ pub(crate) async fn redo(
     OfSession(id, compaction): OfSession<CompactionId>,
     change: Change,
 ) -> Reply {
-    change.done(|daemon| async move { daemon.sessions.redo(id, compaction).await }).await
+    let key = change.sent.key.clone();
+    change.done(|daemon| async move { daemon.sessions.redo(id, compaction, key).await }).await
 }
 
 /// Get the messages that a summary replaces.

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use bethink_api as api;
 use bethink_daemon::Daemon;
 use bethink_memories::{Expected, MAX_MEMORY_BYTES, MemoryText};
+use bethink_service::{ErrorKind, ServiceError};
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
@@ -100,8 +101,8 @@ pub(crate) async fn get(
     Ok(shown(app.daemon.memories.memory(&project.project_dir, scope, &name).await?))
 }
 
-/// Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-/// conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
+/// Write a topic. With `If-Match`, only if it has not changed; with `If-Match: *`, only if it exists (412); with
+/// `If-None-Match: *`, only if it does not exist. A conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
 #[utoipa::path(
     put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(
@@ -127,8 +128,16 @@ pub(crate) async fn put(
     let allowed = allow_secret.unwrap_or_default();
     let allowed = allowed.split(',').map(str::trim).filter(|one| !one.is_empty());
     let allowed: Vec<String> = allowed.map(str::to_owned).collect();
+    let must_exist = parts.headers.get(IF_MATCH).is_some_and(|tag| tag == "*");
     let work = async move {
         let memories = &daemon.memories;
+        if must_exist {
+            let found = memories.memory(&project_dir, scope, &name).await;
+            found.map_err(|error| match error.kind {
+                ErrorKind::NotFound => ServiceError { kind: ErrorKind::Stale, ..error },
+                _ => error,
+            })?;
+        }
         memories.allow_secrets_of(&project_dir, scope, &name, &text, &allowed).await?;
         memories.put_memory(&project_dir, scope, &name, text, expected).await
     };

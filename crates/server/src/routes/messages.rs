@@ -16,8 +16,8 @@ use crate::query::Asked;
 /// Positions are stored as signed 64-bit integers.
 const MAX_SEQ: u64 = i64::MAX as u64;
 
-/// Append messages. They are on disk when the request is answered. A message whose ID is already in the session is not
-/// appended again.
+/// Append messages. They are on disk when the request is answered. A message that the session already has, with its
+/// ID, is not appended again. Another message with the same ID is refused.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/messages", tag = "messages", operation_id = "message_append",
     params(("id" = uuid::Uuid, Path), Key),

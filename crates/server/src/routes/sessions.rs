@@ -95,7 +95,8 @@ pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
 )]
 pub(crate) async fn fork(Id(id): SessionPath, change: Change) -> Reply {
     let request = change.sent.json_or_default()?;
-    let work = |daemon: Daemon| async move { daemon.sessions.fork(id, request).await };
+    let key = change.sent.key.clone();
+    let work = |daemon: Daemon| async move { daemon.sessions.fork(id, request, key).await };
     change.done_as(StatusCode::CREATED, work).await
 }
 

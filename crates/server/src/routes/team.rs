@@ -100,7 +100,8 @@ pub(crate) async fn proposals(
 )]
 pub(crate) async fn propose(change: Change) -> Reply {
     let request = change.sent.json()?;
-    let work = |daemon: Daemon| async move { daemon.memories.propose_memory(request).await };
+    let key = change.sent.key.clone();
+    let work = |daemon: Daemon| async move { daemon.memories.propose_memory(request, key).await };
     change.done_as(StatusCode::CREATED, work).await
 }
 

@@ -15,7 +15,6 @@ use bethink_model::Figures;
 use bethink_models::Purpose;
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::CompactionRecord;
-use uuid::Uuid;
 
 use super::CompactionRequest;
 use super::full::ModelSummary;
@@ -279,7 +278,7 @@ impl SessionService {
         let counted =
             request.refused.and_then(|refused| refused.input).unwrap_or(0).max(size.tokens);
         let input = CompactionInput {
-            id: Uuid::now_v7().to_string(),
+            id: request.id.to_string(),
             history: &loaded.state.history,
             decisions,
             facts,

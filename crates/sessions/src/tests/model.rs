@@ -43,7 +43,7 @@ async fn a_summary_is_asked_over_the_bytes_of_the_last_request() {
     let id = session(&home).await;
     let body = home.sessions.prompt(id, testing::prompt_request()).await.unwrap();
     home.append(id, &[json!({ "role": "user", "content": "And the harbour?" })]).await;
-    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction(), None).await.unwrap();
     assert_eq!(done.level, api::CompactionLevel::Full, "{:?}", done.attempts);
     assert!(done.summary.contains("tide of section 8") && !done.summary.contains("thinking"));
     assert!(done.summary.contains("Look at the gauge number 3"), "the user's words are ours");
@@ -99,7 +99,7 @@ async fn a_fork_repeats_the_last_request_after_a_reload() {
             }
         }
         home.append(id, &[json!({ "role": "user", "content": "And the harbour?" })]).await;
-        home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+        home.sessions.compact(id, testing::full_compaction(), None).await.unwrap();
         let asked = model.asked();
         SentBody::of(&body).added_by(&asked[0]);
         assert_eq!(asked[0].marks.len(), 1, "{how}");
@@ -162,7 +162,7 @@ async fn appends_and_prompts_go_on_while_a_model_writes_and_are_kept_after_its_s
     let id = session(&home).await;
     let compacting = tokio::spawn({
         let sessions = home.sessions.clone();
-        async move { sessions.compact(id, testing::full_compaction()).await }
+        async move { sessions.compact(id, testing::full_compaction(), None).await }
     });
     model.called.notified().await;
     let beside = async {
@@ -187,7 +187,7 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new(answers));
     let home = open(&directory, &model).await;
     let id = session(&home).await;
-    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction(), None).await.unwrap();
     assert_eq!(done.level, api::CompactionLevel::Embedded);
     assert!(done.attempts.iter().any(|reason| reason.contains("auth")), "{:?}", done.attempts);
     // The circuit breaker is open: no model is called.
@@ -199,7 +199,7 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
         ],
     )
     .await;
-    let again = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+    let again = home.sessions.compact(id, testing::full_compaction(), None).await.unwrap();
     assert_eq!((again.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
     assert!(again.attempts.iter().any(|reason| reason.contains("paused for")));
     home.close().await;
@@ -211,7 +211,7 @@ async fn a_summary_without_its_sections_is_refused() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new(answers));
     let home = open(&directory, &model).await;
     let id = session(&home).await;
-    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction(), None).await.unwrap();
     assert_eq!((done.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
     assert!(done.attempts.iter().any(|reason| reason.starts_with("full: ")), "{:?}", done.attempts);
     home.close().await;
@@ -258,7 +258,7 @@ async fn a_model_that_calls_a_tool_is_not_asked_again() {
     let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new(answers));
     let home = open(&directory, &model).await;
     let id = session(&home).await;
-    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction(), None).await.unwrap();
     assert_eq!((done.level, model.asked().len()), (api::CompactionLevel::Embedded, 1));
     assert!(done.attempts.iter().any(|reason| reason.starts_with("full: ")), "{:?}", done.attempts);
     home.close().await;
@@ -288,7 +288,8 @@ async fn a_prompt_that_fits_goes_on_beside_a_compaction() {
         home.append(id, &[json!({ "role": "user", "content": "tide ".repeat(1_000) })]).await;
     }
     let compacting = home.sessions.clone();
-    home.cx.spawn(async move { drop(compacting.compact(id, testing::full_compaction()).await) });
+    home.cx
+        .spawn(async move { drop(compacting.compact(id, testing::full_compaction(), None).await) });
     model.called.notified().await;
     let prompt = home.sessions.prompt(id, api::ContextRequest::default());
     let body = tokio::time::timeout(Duration::from_secs(20), prompt).await.unwrap().unwrap();
@@ -307,7 +308,7 @@ async fn an_errand_that_ends_at_its_deadline_is_told() {
     let home = SessionsHome::open_with(settings, Some(asked)).await;
     let id = session(&home).await;
     let mut events = home.sessions.events(id, None).await.unwrap();
-    let done = home.sessions.compact(id, testing::full_compaction()).await.unwrap();
+    let done = home.sessions.compact(id, testing::full_compaction(), None).await.unwrap();
     assert_eq!(done.level, api::CompactionLevel::Embedded);
     let mut steps = Vec::new();
     loop {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bethink_api::{self as api, FillLevel, PromptChange};
 use bethink_compactor::Trigger;
 use bethink_model::Model;
+use bethink_service::{ErrorKind, Receipt};
 use bethink_service_testing::{self as testing, Scripted};
 use bethink_transcript::{CompactionId, SessionId};
 use serde_json::{Value, json};
@@ -72,7 +73,7 @@ async fn a_compaction_by_hand_and_its_undoing_are_named() {
     prompt(&home, id).await;
     let by_compaction = (Some(0), Some(PromptChange::Compaction));
     let changed = |report: api::ContextReport| (report.first_changed, report.changed_by);
-    let done = home.sessions.compact(id, api::CompactRequest::default()).await.unwrap();
+    let done = home.sessions.compact(id, api::CompactRequest::default(), None).await.unwrap();
     assert_eq!(changed(home.sessions.report(id).await.unwrap()), by_compaction);
     reload(&home, id, "rename").await;
     assert_eq!(changed(prompt(&home, id).await), by_compaction);
@@ -81,6 +82,47 @@ async fn a_compaction_by_hand_and_its_undoing_are_named() {
     home.sessions.undo(id, compaction).await.unwrap();
     assert_eq!(changed(prompt(&home, id).await), by_compaction);
     check_repeats(&prompt(&home, id).await, "the prompt after the undo");
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compaction_that_is_requested_again_is_made_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (home, id) = open(&directory).await;
+    let key = |key: &str| Some(Receipt { key: key.to_owned(), fingerprint: "print".to_owned() });
+    let all = async || home.sessions.compactions(id).await.unwrap().compactions.len();
+    let compact = async || {
+        let request = api::CompactRequest::default();
+        home.sessions.compact(id, request, key("compact")).await.unwrap().id
+    };
+    let done = compact().await;
+    assert_eq!((compact().await, all().await), (done, 1));
+    let done = CompactionId(done);
+    home.sessions.undo(id, done).await.unwrap();
+    let redo = async || home.sessions.redo(id, done, key("redo")).await.unwrap().id;
+    let redone = redo().await;
+    assert_eq!((redo().await, all().await), (redone, 2));
+    home.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_the_newest_compaction_is_undone() {
+    let directory = tempfile::tempdir().unwrap();
+    let (home, id) = open(&directory).await;
+    let compact = async || {
+        let done = home.sessions.compact(id, api::CompactRequest::default(), None).await.unwrap();
+        CompactionId(done.id)
+    };
+    let first = compact().await;
+    home.append(id, &testing::rounds()).await;
+    let second = compact().await;
+    let refused = home.sessions.undo(id, first).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::NotCompactable);
+    assert!(refused.hint.is_some_and(|hint| hint.contains(&second.to_string())));
+    for compaction in [second, first, first] {
+        let undone = home.sessions.undo(id, compaction).await.unwrap();
+        assert!(undone.undone_at.is_some());
+    }
     home.close().await;
 }
 

@@ -74,8 +74,12 @@ impl Work {
     /// Compacts after more messages. Returns all restored texts, and the compaction.
     async fn compact(&self) -> (String, api::Compaction) {
         self.home.append(self.id, &filler(12)).await;
-        let made =
-            self.home.sessions.compact(self.id, api::CompactRequest::default()).await.unwrap();
+        let made = self
+            .home
+            .sessions
+            .compact(self.id, api::CompactRequest::default(), None)
+            .await
+            .unwrap();
         let handle = self.home.sessions.handle(self.id).await.unwrap();
         let loaded = self.home.sessions.lock(&handle).await.unwrap();
         let boundary = loaded.state.decisions.boundary.clone().unwrap();

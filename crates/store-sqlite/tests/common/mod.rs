@@ -116,7 +116,7 @@ pub async fn fill(store: &SqliteStore, messages: usize) {
 }
 
 pub fn append(session: SessionId, messages: Vec<NewMessage>) -> Append {
-    Append { session, messages, receipt: None, at: NOW }
+    Append { session, messages, only_new: false, receipt: None, at: NOW }
 }
 
 /// Makes about 600 bytes that depend on this number.

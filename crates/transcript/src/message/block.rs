@@ -239,7 +239,7 @@ impl BlockObject {
             let field = format!("content[{index}].{member}");
             match place {
                 Some(place) => string_of(&field, text_of(&json[place.clone()])),
-                None => Err(ParseError::at(field, "missing")),
+                None => Err(ParseError::at(field, "is missing")),
             }
         };
         let call = |member: &str, place: &Option<Range<usize>>| {

@@ -1,4 +1,4 @@
-// A small agent with one tool, which answers a question about the current directory:
+// A small agent with one tool, which answers a question about the current directory. Node 22.18 and newer run it as it is:
 //
 //     ANTHROPIC_API_KEY=… node examples/agent.ts "What is this project?"
 //

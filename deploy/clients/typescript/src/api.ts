@@ -492,8 +492,8 @@ export interface paths {
         /** Get the file of a topic. */
         get: operations["memory_get"];
         /**
-         * Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
-         *     conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
+         * Write a topic. With `If-Match`, only if it has not changed; with `If-Match: *`, only if it exists (412); with
+         *     `If-None-Match: *`, only if it does not exist. A conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
          */
         put: operations["memory_put"];
         post?: never;
@@ -1089,8 +1089,8 @@ export interface paths {
         get: operations["message_list"];
         put?: never;
         /**
-         * Append messages. They are on disk when the request is answered. A message whose ID is already in the session is not
-         *     appended again.
+         * Append messages. They are on disk when the request is answered. A message that the session already has, with its
+         *     ID, is not appended again. Another message with the same ID is refused.
          */
         post: operations["message_append"];
         delete?: never;
@@ -5238,7 +5238,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5268,7 +5270,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5350,7 +5354,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5519,7 +5525,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5551,7 +5559,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5663,7 +5673,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5695,7 +5707,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5727,7 +5741,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5813,7 +5829,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -5876,7 +5894,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6052,7 +6072,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6089,7 +6111,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6220,7 +6244,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6252,7 +6278,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6286,7 +6314,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6397,7 +6427,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6429,7 +6461,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6536,7 +6570,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6592,7 +6628,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6620,7 +6658,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6710,7 +6750,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6800,7 +6842,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6831,7 +6875,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -6862,7 +6908,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7050,7 +7098,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7084,7 +7134,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7151,7 +7203,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7237,7 +7291,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7294,7 +7350,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7394,7 +7452,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7453,7 +7513,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7545,7 +7607,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7628,7 +7692,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7663,7 +7729,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7691,7 +7759,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7822,7 +7892,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7883,7 +7955,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7915,7 +7989,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };
@@ -7947,7 +8023,9 @@ export interface operations {
             header?: {
                 /**
                  * @description A key of 1 to 255 printable ASCII characters. A second request with the same key has no further effect, and
-                 *     gets the answer to the first one
+                 *     gets the answer to the first one; the `context` of an append is the present one. If the daemon was killed after
+                 *     it deleted something or changed a memory file, and before it stored the answer, the second request is carried
+                 *     out again, and may be refused because nothing is left to do
                  */
                 "Idempotency-Key"?: string | null;
             };

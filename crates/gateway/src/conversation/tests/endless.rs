@@ -251,6 +251,7 @@ async fn a_line_that_failed_begins_again() {
     let append = bethink_store::Append {
         session: first.session,
         messages: vec![message],
+        only_new: false,
         receipt: None,
         at: daemon.cx.now(),
     };

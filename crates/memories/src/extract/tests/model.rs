@@ -207,7 +207,7 @@ async fn what_a_compaction_removes_is_extracted_before() {
         text.contains("write down what later sessions").then_some(text)
     };
     let request = serde_json::from_value(json!({ "level": "embedded" })).unwrap();
-    memories.sessions.compact(id, request).await.unwrap();
+    memories.sessions.compact(id, request, None).await.unwrap();
     let asked = async {
         loop {
             let found = model.asked.lock().unwrap().iter().find_map(is_extraction);

@@ -39,21 +39,27 @@ class EventStream:
         # ID of the last event received. Another stream can resume after it.
         self.last_id = last_id
         self._closed = threading.Event()
+        self._reading = False
         self._connection, self._response = self._open()
 
     def __iter__(self) -> Iterator[Event]:
         wait = FIRST_WAIT
-        while not self._closed.is_set():
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                for event in self._decoded():
-                    wait = FIRST_WAIT
-                    yield event
+        self._reading = True
+        try:
+            while not self._closed.is_set():
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    for event in self._decoded():
+                        wait = FIRST_WAIT
+                        yield event
+                self._connection.close()
+                # A random part, so that clients of one daemon do not all return at once.
+                while not self._closed.wait(wait * random.uniform(0.5, 1.0)) and not self._reopened():
+                    wait = min(2 * wait, LONGEST_WAIT)
+                if self.last_id is None and not self._closed.is_set():
+                    yield RESET
+        finally:
+            self._reading = False
             self._connection.close()
-            # A random part, so that clients of one daemon do not all return at once.
-            while not self._closed.wait(wait * random.uniform(0.5, 1.0)) and not self._reopened():
-                wait = min(2 * wait, LONGEST_WAIT)
-            if self.last_id is None and not self._closed.is_set():
-                yield RESET
 
     def __enter__(self) -> EventStream:
         return self
@@ -66,7 +72,9 @@ class EventStream:
         self._closed.set()
         with contextlib.suppress(OSError, AttributeError):
             self._connection.sock.shutdown(socket.SHUT_RDWR)
-        self._connection.close()
+        # A response that another thread is reading must not be closed: the end of its socket ends that thread's iteration.
+        if not self._reading:
+            self._connection.close()
 
     def _open(self) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         connection, headers = connect(self.home, self.silence)

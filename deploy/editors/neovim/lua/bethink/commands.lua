@@ -373,7 +373,12 @@ end
 function M.status()
   with(routes.health, function(answer)
     routes.candidates(routes.project(), function(_, listed)
-      local shown = require('bethink.window').text()
+      local window = require('bethink.window')
+      local shown = window.text()
+      if window.now.state == 'down' then
+        -- The daemon has just answered: this is from before it was started.
+        shown = ''
+      end
       local waiting = listed and #listed.json.candidates or 0
       -- fits one line of a narrow terminal, so that no key press is needed
       tell(('daemon %s (%s)%s%s'):format(
