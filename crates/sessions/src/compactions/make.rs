@@ -6,13 +6,12 @@
 use std::sync::Arc;
 
 use bethink_compactor::{
-    CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer, Fidelity,
-    FullSummarizer, NotesSummarizer, Restorable, SessionNotes, Summarizer, SummaryLevel, Trigger,
+    CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer, FullSummarizer,
+    NotesSummarizer, Restorable, SessionNotes, Summarizer, SummaryLevel, Trigger,
 };
 use bethink_context::{Hints, Thresholds, measure, reductions, view};
 use bethink_facts::Facts;
 use bethink_model::Figures;
-use bethink_models::Purpose;
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::CompactionRecord;
 
@@ -33,15 +32,6 @@ struct Candidates<'a> {
     full: Option<&'a ModelSummary>,
     embedded: bool,
 }
-
-/// A generated compaction with the measured one before it, or why none could be generated.
-type MadeCompaction =
-    std::result::Result<(CompactionOutcome, Option<MeasuredCompaction>), CompactionFailure>;
-
-/// A model's summary is not used if its fidelity is below this share of the built-in summary's.
-const POOR: f64 = 0.6;
-/// Minimum number of names for that comparison.
-const MIN_NAMES: u64 = 10;
 
 impl SessionService {
     /// Tries the levels that the request allows, cheapest first.
@@ -89,10 +79,9 @@ impl SessionService {
         }
         // A trial without a model: if no summary can be accepted, the model is not called.
         let free = Candidates { embedded: true, ..Candidates::default() };
-        let built_in = match self.attempt(handle, &mut loaded, &request, free).await? {
-            Ok((outcome, _)) => outcome.fidelity,
-            Err(failure) => return Err(self.failed(&mut loaded, &request, &failure).await),
-        };
+        if let Err(failure) = self.attempt(handle, &mut loaded, &request, free).await? {
+            return Err(self.failed(&mut loaded, &request, &failure).await);
+        }
         drop(loaded);
         let written = self.write_full(handle.id, asked, &mut tried).await;
         let mut loaded = self.lock(handle).await?;
@@ -101,17 +90,6 @@ impl SessionService {
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         let candidates = Candidates { full: written.as_ref(), embedded: true, notes: None };
-        if request.level.is_none() && written.is_some() {
-            let made = self.attempt(handle, &mut loaded, &request, candidates).await?;
-            let poor = made.as_ref().ok().and_then(|(outcome, _)| poor_summary(outcome, &built_in));
-            self.models.judged(handle.id, Purpose::Summary, poor.is_none());
-            let Some(reason) = poor else {
-                return self.commit_or_fail(&mut loaded, &request, made, tried).await;
-            };
-            tried.push(reason);
-            let free = Candidates { embedded: true, ..Candidates::default() };
-            return self.attempt_and_commit(handle, &mut loaded, &request, free, tried).await;
-        }
         self.attempt_and_commit(handle, &mut loaded, &request, candidates, tried).await
     }
 
@@ -123,18 +101,7 @@ impl SessionService {
         candidates: Candidates<'_>,
         tried: Vec<String>,
     ) -> Result<CompactionRecord> {
-        let made = self.attempt(handle, loaded, request, candidates).await?;
-        self.commit_or_fail(loaded, request, made, tried).await
-    }
-
-    async fn commit_or_fail(
-        &self,
-        loaded: &mut LoadedSession,
-        request: &CompactionRequest,
-        made: MadeCompaction,
-        tried: Vec<String>,
-    ) -> Result<CompactionRecord> {
-        match made {
+        match self.attempt(handle, loaded, request, candidates).await? {
             Ok(outcome) => self.commit_compaction(loaded, request, outcome, tried).await,
             Err(failure) => Err(self.failed(loaded, request, &failure).await),
         }
@@ -147,7 +114,9 @@ impl SessionService {
         loaded: &mut LoadedSession,
         request: &CompactionRequest,
         candidates: Candidates<'_>,
-    ) -> Result<MadeCompaction> {
+    ) -> Result<
+        std::result::Result<(CompactionOutcome, Option<MeasuredCompaction>), CompactionFailure>,
+    > {
         let facts = self.facts_through(handle, loaded.session.last_seq, loaded.messages()).await?;
         let restorable = self.restorable(loaded, &facts).await?;
         let previous = measured(loaded, &facts);
@@ -307,19 +276,6 @@ impl SessionService {
         .collect();
         bethink_compactor::compact(&input, &ladder)
     }
-}
-
-/// Returns the reason if a model's summary keeps far fewer of the needed names than the built-in one would.
-fn poor_summary(outcome: &CompactionOutcome, built_in: &Fidelity) -> Option<String> {
-    let (found, least) = (outcome.fidelity.score, built_in.score * POOR);
-    let is_poor =
-        outcome.level == SummaryLevel::Full && built_in.names >= MIN_NAMES && found < least;
-    is_poor.then(|| {
-        format!(
-            "full: with the model's summary, the prompt has {found:.2} of the names in use, with the built-in one {:.2}",
-            built_in.score
-        )
-    })
 }
 
 /// Returns the compaction that was made after the prompt requested the current one, if there was one.

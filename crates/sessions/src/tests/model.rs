@@ -217,40 +217,6 @@ async fn a_summary_without_its_sections_is_refused() {
     home.close().await;
 }
 
-/// A valid form says nothing about the content.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_summary_that_says_nothing_is_not_used_unless_it_was_asked_for() {
-    let answers = [Ok(summary("content")), Ok(summary("content"))];
-    let (directory, model) = (tempfile::tempdir().unwrap(), Scripted::new(answers));
-    let home = open(&directory, &model).await;
-    let created = home.sessions.create_session(testing::create_session(), None).await;
-    let id = SessionId(created.unwrap().id);
-    for n in 0..20 {
-        let (call, path) = (format!("c{n}"), format!("/project/src/module_{n}.rs"));
-        home.append(id, &[
-            json!({ "role": "user", "content": "Go on with the next one" }),
-            json!({ "role": "assistant", "content": [
-                { "type": "text", "text": format!("I mend `handle_{n}` in src/module_{n}.rs.") },
-                { "type": "tool_use", "id": call, "name": "Edit", "input": { "file_path": path,
-                    "old_string": format!("fn handle_{n}()"), "new_string": format!("fn handle_{n}(x: u8)") } } ] }),
-            json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": call, "content": "x ".repeat(1_500) }] }),
-            json!({ "role": "assistant", "content": format!("`handle_{n}` is mended.") }),
-        ]).await;
-    }
-    let dry =
-        |level| api::CompactRequest { level, dry_run: true, ..api::CompactRequest::default() };
-    let done = home.sessions.compact(id, dry(None)).await.unwrap();
-    assert_eq!(done.level, api::CompactionLevel::Embedded, "{}", done.fidelity);
-    assert!(
-        done.attempts.iter().any(|reason| reason.contains("names in use")),
-        "{:?}",
-        done.attempts
-    );
-    let done = home.sessions.compact(id, dry(Some(api::SummaryLevel::Full))).await.unwrap();
-    assert_eq!((done.level, model.asked().len()), (api::CompactionLevel::Full, 2));
-    home.close().await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_that_calls_a_tool_is_not_asked_again() {
     let call = json!([{ "type": "tool_use", "id": "t", "name": "Read", "input": {} }]);
