@@ -72,7 +72,7 @@ async def memory(client):
 
 async def wrong_arguments(client):
     wrong = await client.call_tool("recall", {"query": 5})
-    assert wrong.is_error and "expected a string" in text(wrong), wrong
+    assert wrong.is_error and "must be a string" in text(wrong), wrong
 
 
 async def unknown_tool(client):
