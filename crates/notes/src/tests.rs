@@ -163,7 +163,7 @@ async fn a_fork_does_not_repeat_the_notes_of_its_parent() {
     assert!(is_due(id).await);
     notes.update_notes(id).await.unwrap();
     let request = api::ForkRequest { at_seq: Some(1), title: None };
-    let fork = SessionId(notes.sessions.fork(id, request).await.unwrap().id);
+    let fork = SessionId(notes.sessions.fork(id, request, None).await.unwrap().id);
     assert_eq!(notes.notes(fork).await.unwrap().through, 0);
     say(&notes, fork, &["Go on", "I do."]).await;
     assert!(!is_due(fork).await);

@@ -20,7 +20,7 @@ async fn store(home: &SessionsHome, session: SessionId, count: u64) {
             created_at: home.cx.now(),
         })
         .collect();
-    let append = Append { session, messages, receipt: None, at: home.cx.now() };
+    let append = Append { session, messages, receipt: None, at: home.cx.now(), only_new: false };
     home.cx.store().append(append).await.unwrap();
 }
 
