@@ -16,7 +16,7 @@ mod tests;
 pub mod tools;
 
 pub use copy::{Changed, MemoryCopy, RefusedWrite};
-pub use evidence::Evidence;
+pub use evidence::MemoryEvidence;
 pub use instruction::ExtractionInstruction;
 pub use shape::Toolset;
 pub use table::{Allowed, Table};

@@ -215,13 +215,15 @@ impl JobRunner {
     }
 
     async fn run(&self, job: JobRecord) {
+        let handler = self.handlers.get(job.kind.as_str());
+        let asks_model = handler.is_some_and(|handler| handler.waits_for_model());
         let outcome = if job.attempts > MAX_ATTEMPTS {
             JobOutcome::Failed(format!("gave up after {MAX_ATTEMPTS} attempts"))
-        } else if let Some(handler) = self.handlers.get(job.kind.as_str()) {
+        } else if let Some(handler) = handler {
             match handler.run(&job, self).await {
                 // A job that calls a model does not run again: each run could cost money, and the next turn enqueues it
                 // anyway.
-                Err(error) if error.kind.is_of_the_disk() && !handler.waits_for_model() => {
+                Err(error) if error.kind.is_of_the_disk() && !asks_model => {
                     return self.run_later(job.id, &error);
                 }
                 Ok(result) => JobOutcome::Done(result.to_string()),
@@ -247,7 +249,9 @@ impl JobRunner {
                 return;
             }
             // Without this, nothing would wake the runner when the lease ends.
-            Err(error) if error.is_of_the_disk() => return self.run_later(job.id, &error.into()),
+            Err(error) if error.is_of_the_disk() && !asks_model => {
+                return self.run_later(job.id, &error.into());
+            }
             Err(error) => {
                 tracing::error!(job = %job.id, %error, "could not record a job's outcome; the job will run again");
             }

@@ -84,6 +84,9 @@ impl SessionService {
     /// Returns whether the fork exists, and removes it if it is incomplete. Messages are copied last, so they show whether
     /// the fork is complete.
     async fn is_whole_fork(&self, session: SessionId) -> Result<bool> {
+        if if_found(self.cx.store().session(session).await)?.is_none() {
+            return Ok(false);
+        }
         // Waits for forks that are being copied, and no other one begins meanwhile.
         let _no_copies = self.inner.forks.write().await;
         let Some(found) = if_found(self.cx.store().session(session).await)? else {

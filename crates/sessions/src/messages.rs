@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bethink_api as api;
 use bethink_context::{Thresholds, fill_level};
@@ -20,12 +21,17 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::hand_over::TAKE_TRIES;
 use crate::handle::{EvictedSession, MAX_LOAD_BYTES, SessionHandle};
 use crate::loaded::LoadedSession;
 use crate::service::{SessionEvent, SessionService};
+
+/// How long an append waits for the level of a session that another request is loading for the first time. Without a level, the
+/// answer would say that nothing remains of the window.
+const FIRST_LEVEL_WAIT: Duration = Duration::from_millis(250);
 
 impl SessionService {
     /// Appends messages, which are durable and searchable when the response is sent. Stores the whole request or nothing.
@@ -190,7 +196,13 @@ impl SessionService {
             (Ok(state), _) => state,
             (Err(_), Some(noted)) => return noted,
             // Another request is loading the session for the first time.
-            (Err(_), None) => Arc::clone(&handle.state).lock_owned().await,
+            (Err(_), None) => {
+                let lock = Arc::clone(&handle.state).lock_owned();
+                match timeout(FIRST_LEVEL_WAIT, lock).await {
+                    Ok(state) => state,
+                    Err(_) => return handle.noted_level().unwrap_or_default(),
+                }
+            }
         };
         let evicted = match *state {
             Some(_) => Ok(None),
@@ -350,12 +362,13 @@ impl SessionService {
 fn refuse_other(number: usize, message: &Message, first: &Bytes) -> Result<()> {
     let mut reader = LikenessReader::default();
     let mut likeness = |raw: &Bytes| reader.read(raw).map(|reading| reading.likeness).ok();
-    if message.raw() == first || likeness(message.raw()) == likeness(first) {
+    let (own, stored) = (likeness(message.raw()), likeness(first));
+    if message.raw() == first || (own.is_some() && own == stored) {
         return Ok(());
     }
     let detail = format!("the session has another message with the id {:?}", message.id.as_str());
     Err(ServiceError::invalid(format!("messages[{number}].id"), detail)
-        .hint("give each message its own id; stored messages cannot be changed"))
+        .hint("stored messages cannot be changed: send only new messages, each with its own id, or fork the session"))
 }
 
 /// Reads one message of an append, with the client's id and time if they are given.

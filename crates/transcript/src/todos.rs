@@ -236,7 +236,7 @@ pub fn reminder(todos: &[Todo], changed: bool, bytes: usize) -> Option<String> {
         return None;
     }
     let mut rows: Vec<&Todo> = todos.iter().collect();
-    let size: usize = todos.iter().map(|todo| todo.content.len()).sum();
+    let size: usize = todos.iter().map(|todo| row(todo).len()).sum();
     if !changed || size > bytes {
         rows.sort_by_key(|todo| match todo.status {
             TodoStatus::InProgress => 0,

@@ -12,7 +12,7 @@ use bethink_agent_transcript::TranscriptAgent;
 use bethink_api as api;
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, Result, ServiceError, blocking, if_found,
-    job_payload, new_job_id,
+    job_payload, new_job_id, next_batch,
 };
 use bethink_sessions::CarriedView;
 use bethink_store::{
@@ -170,10 +170,31 @@ impl TransferService {
         serde_json::to_value([result?]).map_err(ServiceError::internal)
     }
 
-    /// Returns whether hooks or an earlier import recorded the session of Claude Code's file at this path.
+    /// Returns whether hooks recorded the session of Claude Code's file at this path, so that it can be read on. A session that
+    /// another source recorded may lack a part of the file, and one that was damaged lacks messages: then the file becomes a
+    /// session of its own.
     async fn is_known(&self, path: &Path) -> Result<bool> {
         let id = path.file_stem().unwrap_or_default().to_string_lossy();
-        Ok(self.session_of_agent(TranscriptAgent::ClaudeCode, &id).await?.is_some())
+        let known = self.session_of_agent(TranscriptAgent::ClaudeCode, &id).await?;
+        let Some(session) = known else { return Ok(false) };
+        let file = path.to_string_lossy().into_owned();
+        let position = self.cx.store().transcript_position(session, file).await?;
+        Ok(position.is_some_and(|position| !position.elsewhere) && self.is_whole(session).await?)
+    }
+
+    /// Returns whether no message of a session was lost with a damaged database.
+    async fn is_whole(&self, session: SessionId) -> Result<bool> {
+        let last = self.cx.store().session(session).await?.last_seq;
+        let mut seq = Seq::ZERO;
+        while seq < last {
+            for message in self.cx.store().messages(session, next_batch(seq)).await? {
+                if message.seq != seq.next() {
+                    return Ok(false);
+                }
+                seq = message.seq;
+            }
+        }
+        Ok(true)
     }
 
     async fn run_agent_import(

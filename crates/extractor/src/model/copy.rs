@@ -7,7 +7,7 @@ use std::mem::discriminant;
 use bethink_memdir::header::{self, HeaderChange};
 use bethink_memdir::{Hash, Name, Source, unseen};
 
-use super::evidence::Evidence;
+use super::evidence::MemoryEvidence;
 use super::spot::MemorySpot;
 use crate::same::Meaning;
 
@@ -39,7 +39,7 @@ pub struct MemoryCopy {
     files: BTreeMap<MemorySpot, CopiedTopic>,
     refused: Vec<Meaning>,
     /// What new text must rest on; `None` if the copy is not for an extraction.
-    evidence: Option<Evidence>,
+    evidence: Option<MemoryEvidence>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl MemoryCopy {
 
     /// Requires new text to rest on what the user said.
     #[must_use]
-    pub fn with_evidence(self, evidence: Evidence) -> Self {
+    pub fn with_evidence(self, evidence: MemoryEvidence) -> Self {
         Self { evidence: Some(evidence), ..self }
     }
 

@@ -16,14 +16,14 @@ const MIN_QUOTED: usize = 4;
 
 /// The user's sentences that an extraction reads, and the topics that must keep their lines.
 #[derive(Clone, Debug, Default)]
-pub struct Evidence {
+pub struct MemoryEvidence {
     /// The words of each sentence, longest first.
     said: Vec<Vec<String>>,
     /// Topics that a person wrote or edited.
     persons: BTreeSet<MemorySpot>,
 }
 
-impl Evidence {
+impl MemoryEvidence {
     /// `said` are the user's new messages. Text in them that may be somebody else's, and questions, support nothing.
     pub fn new<'a>(said: impl IntoIterator<Item = &'a str>, persons: BTreeSet<MemorySpot>) -> Self {
         let sentences = said.into_iter().flat_map(sentences);

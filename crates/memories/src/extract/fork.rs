@@ -8,7 +8,7 @@ use bethink_extractor::embedded::KnownTopic;
 use bethink_extractor::model::instruction::{ExtractionInstruction, MANIFEST_ROWS};
 use bethink_extractor::model::spot::MemorySpot;
 use bethink_extractor::model::{
-    self as engine, Evidence, ExtractionDesk, MemoryCopy, MemoryTool, Table, Toolset, blocks,
+    self as engine, ExtractionDesk, MemoryCopy, MemoryEvidence, MemoryTool, Table, Toolset, blocks,
 };
 use bethink_memdir::index::remove_all;
 use bethink_memdir::{Scope, Source};
@@ -118,8 +118,8 @@ impl MemoryService {
         let persons = self.persons_topics(project.directory(Scope::Private), &known).await?;
         let persons = persons.into_iter().map(MemorySpot::Topic).collect();
         let said = statements.said.iter().map(|said| &*said.text);
-        let copy =
-            MemoryCopy::new(topics, index, refused).with_evidence(Evidence::new(said, persons));
+        let copy = MemoryCopy::new(topics, index, refused)
+            .with_evidence(MemoryEvidence::new(said, persons));
         let dir = project.directory(Scope::Private).dir.display().to_string();
         // The project has a team if the team directory exists.
         let proposals = project.directory(Scope::Team).dir.is_dir();

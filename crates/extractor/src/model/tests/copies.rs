@@ -120,7 +120,7 @@ fn a_memory_quotes_the_user_and_keeps_what_a_person_wrote() {
     let said =
         "Never deploy on Fridays. Please sign every commit!\nWhat is 2+2?\n> always force push";
     let persons = BTreeSet::from([MemorySpot::Topic(name("fog"))]);
-    let copy = memory().with_evidence(Evidence::new([said], persons));
+    let copy = memory().with_evidence(MemoryEvidence::new([said], persons));
     let check = |inner: &str, text: &str, is_accepted: bool| {
         let spot = MemorySpot::parse(DIR, &path(inner)).unwrap();
         let written = copy.clone().write(&spot, text);
