@@ -14,7 +14,8 @@ use crate::settings::{KEYS, Settings};
 pub struct SettingEntry {
     /// `section.key`.
     pub key: String,
-    /// The value, or `(set, not shown)` for one that may contain a secret. The URL of a database is shown without its password.
+    /// The value, or `(set, not shown)` for one that may contain a secret. The URL of a database is shown without its password,
+    /// and the URL of a server without a path that may contain a token.
     pub value: toml::Value,
     /// Where the value comes from; `None` for a default.
     pub origin: Option<SettingOrigin>,
@@ -49,6 +50,17 @@ pub fn with_setting(
     path: &str,
     given: &str,
 ) -> Result<String, ConfigError> {
+    with_setting_in_env(&|_| None, file, text, path, given)
+}
+
+/// Does the same where environment variables override settings of the file on which the new value depends.
+pub fn with_setting_in_env(
+    env: &dyn Fn(&str) -> Option<String>,
+    file: &std::path::Path,
+    text: &str,
+    path: &str,
+    given: &str,
+) -> Result<String, ConfigError> {
     let key = path.split_once('.').and_then(|(section, name)| SettingKey::find(section, name));
     let key = key.ok_or_else(|| unknown(path))?;
     let refused = || key.refused(SettingOrigin::Argument("VALUE"), format!("{given:?}"));
@@ -74,7 +86,13 @@ pub fn with_setting(
         }
     }
     let text = document.to_string();
-    match key.is_usable(&mut load::check(file, &text)?) {
+    let mut settings = load::check(file, &text)?;
+    if let Some(switch) = SettingKey::find(key.section, "allow_plain_http")
+        && let Some(given) = env(&switch.variable())
+    {
+        switch.put_text(&mut settings, &given, SettingOrigin::Variable(switch.variable()))?;
+    }
+    match key.is_usable(&mut settings) {
         true => Ok(text),
         false => Err(refused()),
     }
@@ -170,6 +188,13 @@ mod tests {
         }
         let allowed = "[model]\nallow_plain_http = true\n";
         assert!(set(allowed, "model.base_url", "http://10.1.2.3:80").is_ok());
+        let variable =
+            |name: &str| (name == "BETHINK_MODEL__ALLOW_PLAIN_HTTP").then(|| "true".to_owned());
+        for (key, is_usable) in [("model.base_url", true), ("gateway.openai_url", false)] {
+            let file = Path::new("c.toml");
+            let done = with_setting_in_env(&variable, file, "", key, "http://10.1.2.3:80");
+            assert_eq!(done.is_ok(), is_usable, "{key}: {done:?}");
+        }
         // A value that cannot be used does not keep other settings from being changed.
         assert!(set("[model]\nbase_url = \"ftp://x\"\n", "daemon.socket", "off").is_ok());
     }
@@ -181,6 +206,8 @@ mod tests {
             ("daemon.listen", "foo", "localhost:0"),
             ("daemon.log", "nonsense===", "warn,bethink_gateway=debug,rmcp[call]=trace"),
             ("daemon.log", "bethink=loud", "debug"),
+            ("daemon.log", "hyper=6", "info,hyper=3"),
+            ("daemon.log", "=", "info,h2="),
             ("memory.root", "rel/mem", "/mem"),
             ("team.dir", "~/team", "/team"),
         ] {
@@ -195,7 +222,8 @@ mod tests {
         let config = dir.path().join("config.toml");
         std::fs::write(
             &config,
-            "[model]\napi_key_command = 'echo canary'\nbase_url = 'http://u:canary@h'\n[store]\nurl = 'postgres://a:canary@b/c'\n",
+            "[model]\napi_key_command = 'echo canary'\nbase_url = 'http://u:canary@h'\n[store]\nurl = 'postgres://a:canary@b/c'\n\
+             [gateway]\nopenai_url = 'https://h:8443/canary/v1'\ngemini_url = 'http://127.0.0.1:80/v1'\n",
         )
         .unwrap();
         let env = |name: &str| match name {
@@ -210,6 +238,9 @@ mod tests {
         assert_eq!(of("model.api_key_command").origin, Some(SettingOrigin::File(config.clone())));
         assert_eq!(of("model.api_key_command").value, toml::Value::from(HIDDEN));
         assert_eq!(of("store.url").value, toml::Value::from("postgres://a@b/c"));
+        assert_eq!(of("model.base_url").value, toml::Value::from(HIDDEN));
+        assert_eq!(of("gateway.openai_url").value, toml::Value::from("https://h:8443/…"));
+        assert_eq!(of("gateway.gemini_url").value, toml::Value::from("http://127.0.0.1:80/v1"));
         let variable = SettingOrigin::Variable("BETHINK_DAEMON__SOCKET".to_owned());
         assert_eq!(of("daemon.socket").origin, Some(variable));
         assert_eq!(of("daemon.socket").value, toml::Value::from(false));

@@ -38,8 +38,8 @@ pub(crate) enum KeyTarget {
     LogFilter(fn(&mut Settings) -> &mut String),
     /// An absolute path, because the daemon's current directory is not the user's. It may be empty.
     Directory(fn(&mut Settings) -> &mut String),
-    /// The URL of a server, which is shown only if it is valid, because others may contain a password. The daemon starts with an
-    /// invalid one, and reports it: it can work without the server. It may be empty.
+    /// The URL of a server, which is shown only if it is valid, and without an unusual path, because both may contain a secret.
+    /// The daemon starts with an invalid one, and reports it: it can work without the server. It may be empty.
     Url(fn(&mut Settings) -> &mut String),
     /// One of a few words.
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
@@ -234,12 +234,11 @@ impl SettingKey {
             KeyTarget::Flag(place) => (*place(settings)).into(),
             KeyTarget::Hidden(place) if !place(settings).is_empty() => HIDDEN.into(),
             KeyTarget::Database(place) => database_url::without_password(place(settings)).into(),
-            KeyTarget::Url(place) if !is_server_url(place(settings), true) => HIDDEN.into(),
+            KeyTarget::Url(place) => shown_url(place(settings)).into(),
             KeyTarget::Text(place)
             | KeyTarget::Listen(place)
             | KeyTarget::LogFilter(place)
             | KeyTarget::Directory(place)
-            | KeyTarget::Url(place)
             | KeyTarget::Hidden(place)
             | KeyTarget::Either(place, _)
             | KeyTarget::Variable(place) => place(settings).clone().into(),
@@ -268,17 +267,18 @@ fn is_listen(text: &str) -> bool {
     text == "auto" || loopback(text).is_some()
 }
 
-/// Returns whether each part of a log filter is a level, the name of a part of the program, or both. Parts with spans are left
-/// to the log.
+/// Returns whether each part of a log filter is a level, the name of a part of the program, or both. A level is a word or a
+/// number; an empty one means every level. Parts with spans are left to the log.
 fn is_log_filter(text: &str) -> bool {
-    let levels = ["error", "warn", "info", "debug", "trace", "off"];
+    let levels =
+        ["", "off", "error", "warn", "info", "debug", "trace", "0", "1", "2", "3", "4", "5"];
     let is_level = |text: &str| levels.contains(&text.to_ascii_lowercase().as_str());
     let is_target =
         |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_:-".contains(c));
     !text.is_empty()
         && text.split(',').map(str::trim).all(|part| match part.split_once('=') {
             _ if part.contains(['[', ']', '{', '}']) => true,
-            Some((target, level)) => is_target(target) && is_level(level),
+            Some((target, level)) => !target.is_empty() && is_target(target) && is_level(level),
             None => is_level(part) || is_target(part),
         })
 }
@@ -299,6 +299,17 @@ fn is_server_url(text: &str, allow_plain_http: bool) -> bool {
     // A user name would also be in a text such as `host@`, which has an empty one.
     let is_bare = url.query().is_none() && url.fragment().is_none() && !text.contains('@');
     is_bare && (is_encrypted || url.scheme() == "http" && (is_here || allow_plain_http))
+}
+
+/// Returns a server's URL without its path, unless that is a usual one.
+fn shown_url(text: &str) -> String {
+    match Url::parse(text) {
+        _ if !is_server_url(text, true) => HIDDEN.to_owned(),
+        Ok(url) if !["", "/v1"].contains(&url.path().trim_end_matches('/')) => {
+            format!("{}/…", url.origin().ascii_serialization())
+        }
+        _ => text.to_owned(),
+    }
 }
 
 fn set<T>(place: &mut T, value: Option<T>) -> bool {

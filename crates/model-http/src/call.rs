@@ -17,7 +17,7 @@ use crate::forward::{Forwarder, OutgoingRequest};
 use crate::head::{BodyKind, ResponseHead, kind};
 use crate::incoming::IncomingAnswer;
 use crate::key::ApiKey;
-use crate::limits::MAX_FIGURE;
+use crate::limits::{MAX_FIGURE, MIN_SECRET};
 use crate::trouble::ProviderTrouble;
 
 const BETAS: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -175,7 +175,8 @@ impl<D: Dialect> Model for HttpModel<D> {
 
 /// Removes the key from an answer: the model may repeat it, and answers are stored.
 fn without_key(reply: Reply, key: Option<&ApiKey>) -> Result<Reply, ProviderTrouble> {
-    let Some(key) = key.map(ApiKey::expose) else { return Ok(reply) };
+    let key = key.map(ApiKey::expose).filter(|key| key.len() >= MIN_SECRET);
+    let Some(key) = key else { return Ok(reply) };
     let texts = reply.content.iter().map(Block::as_str);
     let texts: Vec<String> = texts.map(|text| text.replace(key, REDACTED)).collect();
     if texts.iter().zip(&reply.content).all(|(text, block)| text == block.as_str()) {

@@ -39,6 +39,10 @@ pub(crate) const KEY_AGAIN: Duration = Duration::from_secs(60);
 /// Maximum length of a key, in bytes. Long-lived keys have about 100 bytes, signed tokens a few thousand.
 pub(crate) const MAX_KEY: usize = 8 * 1024;
 
+/// Minimum length of a key that is removed from answers, in bytes. Local servers are often given a dummy word as their key, such
+/// as `text` or `none`, which occurs in answers anyway. Providers' keys are longer.
+pub(crate) const MIN_SECRET: usize = 16;
+
 /// Maximum wait that a provider can ask for; longer waits are capped.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -40,6 +40,8 @@ struct BreakerState {
     failures: u32,
     rest: Duration,
     until: Option<Instant>,
+    /// When the last failure was.
+    last: Option<Instant>,
     /// Whether a trial is running.
     trial: bool,
     why: String,
@@ -101,16 +103,22 @@ impl Breaker {
     /// Returns why the provider or one of its models is paused; `None` if none is.
     pub(crate) fn rests(&self) -> Option<String> {
         let states = self.states();
-        states.iter().find_map(|(scope, state)| {
-            let left = state.until?.saturating_duration_since(Instant::now());
-            Some(self.paused(scope, state, left))
-        })
+        let told = |(scope, state): (&BreakerScope, &BreakerState)| {
+            Some(self.paused(scope, state, state.left_to_tell(scope)?))
+        };
+        states.iter().find_map(told)
     }
 
-    /// Returns the last failure and what to do about it, if the breaker is still closed.
+    /// Returns the last failure and what to do about it, if it paused nothing or its pause is over.
     pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
         let states = self.states();
-        let state = states.values().find(|state| state.failures > 0 && state.until.is_none())?;
+        let is_told = |(scope, state): &(&BreakerScope, &BreakerState)| {
+            let is_recent = state.last.is_some_and(|last| last.elapsed() < LONGEST_REST);
+            state.failures > 0
+                && state.left_to_tell(scope).is_none()
+                && (scope.is_none() || is_recent)
+        };
+        let (_, state) = states.iter().find(is_told)?;
         let found = match state.failures {
             1 => format!("the last call failed: {}", state.why),
             many => format!("the last call failed: {} ({many} failures in a row)", state.why),
@@ -179,8 +187,16 @@ fn is_of_provider(class: ErrorClass) -> bool {
 }
 
 impl BreakerState {
+    /// Returns how long the pause still lasts. The pause of a model is over with its time, because that model may never be
+    /// tried again; the provider's lasts until a trial succeeds, and every errand is one.
+    fn left_to_tell(&self, scope: &BreakerScope) -> Option<Duration> {
+        let left = self.until?.saturating_duration_since(Instant::now());
+        (scope.is_none() || !left.is_zero()).then_some(left)
+    }
+
     fn failed(&mut self, error: &ModelError, blame: Blame) {
         self.failures += 1;
+        self.last = Some(Instant::now());
         self.todo = todo(error);
         self.why = error.to_string();
         if blame == Blame::Person {
@@ -347,6 +363,21 @@ mod tests {
         assert!(!other.is_void());
         other.leave(&Err(ModelError::new(ErrorClass::Quota, "x")));
         assert!(breaker.enter("third").unwrap_err().starts_with("the model is paused"));
+    }
+
+    /// Nobody may ever try such a model again.
+    #[tokio::test(start_paused = true)]
+    async fn a_models_failures_are_not_reported_for_ever() {
+        let breaker = Breaker::default();
+        ends(&breaker, ErrorClass::NotFound);
+        assert!(breaker.rests().is_some() && breaker.failing().is_none());
+        tokio::time::advance(REST_AFTER_REFUSAL).await;
+        assert!(breaker.rests().is_none() && breaker.failing().is_some());
+        tokio::time::advance(LONGEST_REST).await;
+        assert!(breaker.failing().is_none());
+        ends(&breaker, ErrorClass::Auth);
+        tokio::time::advance(LONGEST_REST).await;
+        assert!(breaker.rests().is_some(), "every errand is a trial of the provider");
     }
 
     #[test]

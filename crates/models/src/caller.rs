@@ -196,8 +196,8 @@ fn used_by(error: &ModelError) -> Option<TokenUsage> {
 impl Drop for LedgerEntry<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.close(Some(TokenUsage::default())) {
-            let models = self.models.clone();
-            self.models.cx.spawn(async move { models.enter_call(call).await });
+            // The call counts before its reservation ends, so that no other call slips through in between.
+            self.models.cx.spawn(self.models.counted(call));
         }
     }
 }

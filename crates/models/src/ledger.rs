@@ -19,16 +19,21 @@ impl ModelService {
     /// written even if the caller's future is dropped. If it cannot be written, the error is logged and the call stays
     /// in the total.
     pub async fn enter_call(&self, call: ModelCall) {
+        let write = self.counted(call);
+        self.cx.run_to_completion(write).await;
+    }
+
+    /// Adds a call to the day's total at once, and returns the future that writes its row.
+    pub(crate) fn counted(&self, call: ModelCall) -> impl Future<Output = ()> + Send + use<> {
         let call = ModelCall { provider: plain(&call.provider), model: plain(&call.model), ..call };
         self.ledger.add(&call, self.cx.now());
         count(&call);
         let store = self.cx.store_handle();
-        let write = async move {
+        async move {
             if let Err(error) = store.add_model_call(call).await {
                 tracing::error!(%error, "could not record a model call");
             }
-        };
-        self.cx.run_to_completion(write).await;
+        }
     }
 
     /// Returns today's usage.
@@ -43,10 +48,10 @@ impl ModelService {
         let prices = self.prices();
         let names: Vec<_> = names.collect();
         let has_cost = names.is_empty() || names.iter().any(|name| prices.of(name).is_some());
-        self.allows(&self.spent_today(), CallEstimate::default(), has_cost)
+        self.allows(&self.spent_today(), 0, has_cost)
     }
 
-    /// Fails if a daily budget does not allow a call of this model with at least so many tokens. Otherwise, the call counts
+    /// Fails if a daily budget does not allow a call of this model that may need so many tokens. Otherwise, the call counts
     /// towards the budgets while it runs.
     pub(crate) fn reserve(
         &self,
@@ -56,53 +61,40 @@ impl ModelService {
         let usage = TokenUsage { input_tokens: tokens, ..TokenUsage::default() };
         let cost = self.cost_of(model, &usage);
         let estimate = CallEstimate { tokens, cost: cost.unwrap_or(0) };
-        let allows = |spent: &Spent| self.allows(spent, estimate, cost.is_some());
+        let allows = |spent: &Spent| self.allows(spent, tokens, cost.is_some());
         self.ledger.reserve(self.cx.now(), estimate, allows)
     }
 
-    /// Checks the daily budgets. `has_cost` is whether the model has a known price, without which `daily_cost` does not
-    /// apply to it.
+    /// Checks the daily budgets for a call that may need so many tokens. `has_cost` is whether the model has a known price,
+    /// without which `daily_cost` does not apply to it.
     fn allows(
         &self,
         spent: &Spent,
-        next: CallEstimate,
+        tokens: u64,
         has_cost: bool,
     ) -> std::result::Result<(), String> {
         let settings = &self.cx.settings().model;
-        let budget = settings.daily_tokens;
-        let over = |setting: &str, budget: String, spent: String, next: String, is_spent: bool| {
-            let why = match is_spent {
-                true => format!("is used up: {spent} were used"),
-                false => format!(
-                    "does not allow a call that needs at least {next}: {spent} were used or are in use"
-                ),
-            };
+        let over = |setting: &str, budget: String, why: String| {
             Err(format!(
                 "the daily budget of {budget} (`model.{setting}`) {why}; it resets at midnight UTC"
             ))
         };
-        let tokens = |count: u64| format!("{count} tokens");
-        if budget > 0 && spent.tokens.saturating_add(next.tokens.max(1)) > budget {
-            let is_spent = spent.tokens >= budget;
-            return over(
-                "daily_tokens",
-                tokens(budget),
-                tokens(spent.tokens),
-                tokens(next.tokens),
-                is_spent,
-            );
+        let used_up = |spent: String| format!("is used up: {spent} were used or are in use");
+        let budget = settings.daily_tokens;
+        if budget > 0 && spent.tokens.saturating_add(tokens.max(1)) > budget {
+            let used = format!("{} tokens", spent.tokens);
+            let why = match spent.tokens >= budget {
+                true => used_up(used),
+                false => format!(
+                    "does not allow a call that may need {tokens} tokens: {used} were used or are in use"
+                ),
+            };
+            return over("daily_tokens", format!("{budget} tokens"), why);
         }
+        // The call's own cost is left out: most of its prompt is usually cached, and then costs a fraction of the estimate.
         let (budget, cost) = (settings.daily_cost, dollars(spent.cost));
-        let is_spent = cost >= budget;
-        if has_cost && budget > 0.0 && (is_spent || cost + dollars(next.cost) > budget) {
-            let money = |dollars: f64| format!("${dollars:.2}");
-            return over(
-                "daily_cost",
-                money(budget),
-                money(cost),
-                money(dollars(next.cost)),
-                is_spent,
-            );
+        if has_cost && budget > 0.0 && cost >= budget {
+            return over("daily_cost", format!("${budget:.2}"), used_up(format!("${cost:.2}")));
         }
         Ok(())
     }
@@ -305,6 +297,20 @@ mod tests {
         models.enter_call(call(cx.now().0, 99, Some(2_000_000))).await;
         assert!(models.reserve("claude-sonnet-4-5", 10).is_err());
         assert!(models.reserve("my-own", 10).is_ok());
+        close(&cx).await;
+    }
+
+    #[tokio::test]
+    async fn a_budget_in_dollars_allows_a_call_while_some_of_it_is_left() {
+        let home = tempfile::tempdir().unwrap();
+        let (cx, models) = open(home.path(), |settings| settings.model.daily_cost = 1.0).await;
+        models.enter_call(call(cx.now().0, 99, Some(900_000))).await;
+        let model = "claude-sonnet-4-5";
+        // The prompt alone would cost more than $1 if none of it were cached.
+        let running = models.reserve(model, 1_000_000).unwrap();
+        assert!(models.reserve(model, 1).unwrap_err().contains("in use"));
+        drop(running);
+        assert!(models.reserve(model, 1).is_ok());
         close(&cx).await;
     }
 

@@ -35,7 +35,7 @@ struct SpentDay {
     running: CallEstimate,
 }
 
-/// What a call is expected to use, at least.
+/// What the prompt of a call may use, as if none of it were cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallEstimate {
     pub(crate) tokens: u64,

@@ -11,7 +11,9 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    #[error("`{0}` is not an address of this machine only, such as 127.0.0.1:4750")]
+    #[error(
+        "could not listen on `{0}`: it is not an address of this machine only, such as 127.0.0.1:4750"
+    )]
     NotLoopback(String),
     #[error(
         "could not listen on {address}; if another program uses the port, let bethink choose a different one: \

@@ -67,7 +67,8 @@ fn set(app: &mut CliApp, key: &str, given: &str) -> Done {
     let file = file()?;
     let now = Configured::read(&file)?;
     let before = now.text().unwrap_or_default();
-    let text = entries::with_setting(&file, before, key, given).map_err(|error| refused(&error))?;
+    let text = entries::with_setting_in_env(&env, &file, before, key, given)
+        .map_err(|error| refused(&error))?;
     if text != before {
         now.write(&text, true)?;
     }

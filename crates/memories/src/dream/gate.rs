@@ -43,7 +43,8 @@ pub(super) fn gate(last: Option<UnixMicros>, hours: u64, now: UnixMicros) -> Gat
 }
 
 impl MemoryService {
-    /// Enqueues a dream if one is due, but not for a replay, from which nothing is learned. Never waits or fails: the next assistant message checks again.
+    /// Enqueues a dream if one is due, but not for a replay, from which nothing is learned. Never waits or fails: the next
+    /// assistant message checks again.
     pub(crate) fn ask_dream_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);

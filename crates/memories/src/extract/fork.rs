@@ -144,11 +144,12 @@ fn is_good(finished: &Finished, learned: &ExtractionPlan, has_refused: bool) -> 
         || (finished.ended == Ended::Done && !has_refused && says_nothing(&finished.text))
 }
 
-/// Whether an answer says that there is nothing to remember.
+/// Whether an answer says that there is nothing to remember, in a form that the instruction asks for. A "no" anywhere is not
+/// enough: most answers have one.
 fn says_nothing(answer: &str) -> bool {
-    const NOTHING: [&str; 3] = ["nothing", "none", "no"];
-    let mut words = answer.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| NOTHING.iter().any(|nothing| word.eq_ignore_ascii_case(nothing)))
+    let words = answer.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let first: Vec<String> = words.take(3).map(str::to_ascii_lowercase).collect();
+    first.first().is_some_and(|word| word == "nothing") || first == ["there", "is", "nothing"]
 }
 
 /// Formats the numbers of the statements: `4`, or `4-9`.
@@ -166,5 +167,20 @@ fn write(changed: engine::Changed) -> PlannedWrite {
         text: changed.text,
         sentence: None,
         seq: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_that_begins_so_says_nothing() {
+        for answer in ["Nothing to remember.", "**nothing**", "> There is nothing to remember."] {
+            assert!(says_nothing(answer), "{answer}");
+        }
+        for answer in ["", "I had no time.", "None of the files exist.", "I can do nothing here."] {
+            assert!(!says_nothing(answer), "{answer}");
+        }
     }
 }

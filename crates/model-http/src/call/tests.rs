@@ -1,6 +1,8 @@
 //! Tests that any bytes become an answer or an error.
 
+use bethink_model::Stop;
 use proptest::prelude::*;
+use secrecy::SecretString;
 
 use super::*;
 use crate::anthropic::AnthropicDialect;
@@ -71,6 +73,26 @@ fn damaged(text: &str, damages: &[(prop::sample::Index, Damage)]) -> Vec<u8> {
         }
     }
     bytes
+}
+
+#[test]
+fn only_a_key_that_is_no_dummy_is_removed_from_an_answer() {
+    let check = |key: &str, expect: &str| {
+        let reply = Reply {
+            id: String::new(),
+            model: String::new(),
+            content: answer::blocks(r#"[{"type":"text","text":"none 0123456789abcdef"}]"#).unwrap(),
+            stop: Stop::EndTurn,
+            usage: TokenUsage::default(),
+            usage_doubtful: false,
+        };
+        let key = ApiKey::new(&SecretString::from(key)).ok().unwrap();
+        assert_eq!(without_key(reply, Some(&key)).unwrap().text(), expect);
+    };
+    check("0123456789abcdef", "none [key]");
+    for dummy in ["text", "none", "x", "0123456789abcde"] {
+        check(dummy, "none 0123456789abcdef");
+    }
 }
 
 proptest! {

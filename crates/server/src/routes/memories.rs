@@ -102,7 +102,8 @@ pub(crate) async fn get(
 }
 
 /// Write a topic. With `If-Match`, only if it has not changed; with `If-Match: *`, only if it exists (412); with
-/// `If-None-Match: *`, only if it does not exist. A conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
+/// `If-None-Match: *`, only if it does not exist. A conflict (409) returns both versions. Text that seems to contain a secret
+/// is refused (422) unless it is allowed.
 #[utoipa::path(
     put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(

@@ -493,7 +493,8 @@ export interface paths {
         get: operations["memory_get"];
         /**
          * Write a topic. With `If-Match`, only if it has not changed; with `If-Match: *`, only if it exists (412); with
-         *     `If-None-Match: *`, only if it does not exist. A conflict (409) returns both versions. Text that seems to contain a secret is refused (422) unless it is allowed.
+         *     `If-None-Match: *`, only if it does not exist. A conflict (409) returns both versions. Text that seems to contain a secret
+         *     is refused (422) unless it is allowed.
          */
         put: operations["memory_put"];
         post?: never;
