@@ -122,8 +122,8 @@ fn damage_report(damage: &Damage) -> String {
     let missing = match (damage.lost_messages, damage.incomplete_sessions) {
         (0, _) => String::new(),
         (lost, sessions) => format!(
-            "; missing messages: {lost}, in {sessions} of these sessions (to get back those of an imported file, import it \
-             again)"
+            "; missing messages: {lost}, in {sessions} of these sessions (if you have a session's Claude Code file, run \
+             `bethink import FILE`: it becomes a new session)"
         ),
     };
     format!(

@@ -255,7 +255,7 @@ fn blame(class: ErrorClass) -> Blame {
 fn todo(error: &ModelError) -> Option<&'static str> {
     Some(match error.class {
         ErrorClass::Auth if error.status.is_none() => {
-            "set the variable and restart the daemon, or run the command in api_key_command yourself to see what it prints"
+            "after you change a variable, restart the daemon; to test api_key_command, run it in a shell"
         }
         ErrorClass::Auth => {
             "renew the key configured in [model]; if it is in an environment variable, restart the daemon"

@@ -14,7 +14,7 @@ use bethink_terminal::StyledText;
 
 const PAGE: usize = 100;
 
-const REFILL: &str = "if the session was imported, import its file again: it becomes a new session";
+const REFILL: &str = "if you have the session's Claude Code file, run `bethink import FILE`: it becomes a new session";
 
 pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
     let (client, session) = app.client_and_session(None).await?;
@@ -84,7 +84,7 @@ fn missing(first: u64, last: u64) -> String {
         true => format!("message {first} is"),
         false => format!("messages {first} to {last} are"),
     };
-    format!("{which} missing: lost with a damaged database")
+    format!("{which} missing because the database was damaged")
 }
 
 /// Shows a part of a message's text, and says how to read the next part.

@@ -41,7 +41,7 @@ pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
 /// Says that an import is done although recording is paused, because a person asked for it.
 pub(super) async fn note_pause(app: &mut CliApp, client: &Client) -> Done {
     if client.health().await?.pause.is_some() {
-        app.screen.note("recording is paused; importing all the same")?;
+        app.screen.note("recording is paused: new sessions are imported in full, known ones without what was said during the pause")?;
     }
     Ok(())
 }

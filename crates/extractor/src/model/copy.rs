@@ -82,7 +82,7 @@ pub enum RefusedWrite {
     #[error("a person removed this statement: {0:?}; leave it out")]
     Unwanted(String),
     #[error(
-        "a topic must quote, in lines that begin with `> `, the user's sentence that it comes from, word for word"
+        "add a quotation: a whole sentence from the user's new messages, word for word, in lines that begin with `> `"
     )]
     NoQuotation,
     #[error(
